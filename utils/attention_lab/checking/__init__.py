@@ -1,0 +1,5 @@
+"""Judge an answer: compare, name the mistake, find the smallest counterexample, show a card, record progress."""
+
+from attention_lab.checking.judge import Verdict, judge
+
+__all__ = ["Verdict", "judge"]

@@ -1,0 +1,152 @@
+"""The one place where a candidate is called. Grading puts a remote caller in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import io
+import linecache
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from attention_lab import probes
+from attention_lab.checking.outcome import Outcome, plain
+from attention_lab.exercises.model import Case, Fn
+
+
+class Caller(Protocol):
+    """Calls the candidate on a case; "float32" turns the case's float64 arrays into float32 first."""
+
+    def __call__(self, case: Case, dtype: str) -> Outcome: ...
+
+
+def cast(value: Any, dtype: str) -> Any:
+    """A copy of a case's argument with its float arrays in `dtype`."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype) if value.dtype.kind == "f" else value.copy()
+    if isinstance(value, tuple):
+        return tuple(cast(item, dtype) for item in value)
+    return value
+
+
+def _materialise(value: Any, framework: str) -> Any:
+    if isinstance(value, Fn):
+        return functools.partial(probes.FUNCTIONS[value.name], **value.params)
+    if isinstance(value, tuple):
+        return tuple(_materialise(item, framework) for item in value)
+    if isinstance(value, np.ndarray) and framework == "torch":
+        import torch
+
+        return torch.from_numpy(value.copy())
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    if isinstance(value, np.ndarray):
+        return value
+    if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
+        return np.asarray(value.detach().numpy())
+    return None
+
+
+def parameter_names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """Names of the first `count` parameters; "argument 1" … where there is no signature."""
+    try:
+        names = [p for p in inspect.signature(function).parameters if p != "self"]
+    except (TypeError, ValueError):
+        names = []
+    return tuple(names[i] if i < len(names) else f"argument {i + 1}" for i in range(count))
+
+
+class LocalCaller:
+    """Calls a candidate in this process.
+
+    Args:
+        candidate: the learner's function or class.
+        framework: "numpy" or "torch", what arrays become.
+        names: the names of the parameters, for the fields `changed` and `shares`.
+        reference: True for our own implementations, which get float64 whatever the precision of the case.
+    """
+
+    def __init__(self, candidate: Callable[..., Any], framework: str, reference: bool = False) -> None:
+        self.candidate = candidate
+        self.framework = framework
+        self.reference = reference
+
+    def __call__(self, case: Case, dtype: str) -> Outcome:
+        args = cast(case.args, dtype)
+        if self.reference:
+            args = cast(args, "float64")
+        given = tuple(_materialise(arg, self.framework) for arg in args)
+        names = parameter_names(self.candidate, len(args))
+        printed, caught = io.StringIO(), []
+        value, failure = None, None
+        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
+            warnings.simplefilter("always")
+            try:
+                value = probes.SCRIPTS[case.script](self.candidate, given)
+            except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
+                failure = error
+        changed = tuple(n for n, old, new in zip(names, args, given, strict=True) if _altered(old, new))
+        seen = {"printed": printed.getvalue()[:2000], "changed": changed, "warned": _texts(caught)}
+        if failure is not None:
+            return _failed(failure, self.candidate, seen)
+        shares = tuple(n for n, new in zip(names, given, strict=True) if _shares(value, new))
+        return Outcome(value=plain(value), shares=shares, **seen)
+
+
+def _altered(old: Any, new: Any) -> bool:
+    if isinstance(old, tuple):
+        return any(_altered(o, n) for o, n in zip(old, new, strict=True))
+    array = _as_array(new)
+    if not isinstance(old, np.ndarray) or array is None:
+        return False
+    return not np.array_equal(old, array, equal_nan=old.dtype.kind == "f")
+
+
+def _shares(value: Any, argument: Any) -> bool:
+    result, given = _as_array(value), _as_array(argument)
+    return result is not None and given is not None and np.shares_memory(result, given)
+
+
+def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(w.message)[:200] for w in caught))
+
+
+def _failed(error: BaseException, candidate: Callable[..., Any], seen: dict[str, Any]) -> Outcome:
+    number, line = learners_line(error, candidate)
+    bases = tuple(kind.__name__ for kind in type(error).__mro__)
+    return Outcome(
+        error=type(error).__name__,
+        error_bases=bases,
+        error_text=_text(error),
+        line_number=number,
+        line=line,
+        **seen,
+    )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:500]
+    except Exception:  # a learner's __str__ may do anything
+        return ""
+
+
+def learners_line(error: BaseException, candidate: Callable[..., Any]) -> tuple[int, str]:
+    """Number and text of the last line of the candidate's own cell in the traceback; (0, "") when there is none."""
+    code = getattr(inspect.unwrap(candidate), "__code__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if code is None or f.filename == code.co_filename]
+    if code is None or not own:
+        own = [f for f in frames if "attention_lab" not in f.filename]
+    if not own:
+        return 0, ""
+    last = own[-1]
+    text = linecache.getline(last.filename, last.lineno or 0).strip()
+    return last.lineno or 0, text or (last.line or "")

@@ -1,0 +1,318 @@
+"""The one door: is this answer right, and if not, which mistake is it?"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from zlib import crc32
+
+import numpy as np
+
+from attention_lab.checking.caller import Caller, LocalCaller
+from attention_lab.checking.describe import Failure, call_text, explain, explain_error, value_text
+from attention_lab.checking.outcome import Outcome, matches_mistake, matches_reference
+from attention_lab.exercises import exercises
+from attention_lab.exercises.model import Case, Exercise, Mistake
+
+Status = Literal["passed", "not_started", "raised", "wrong"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of an answer.
+
+    Attributes:
+        name: the exercise or question.
+        status: passed, not_started, raised or wrong.
+        mistake: id of the catalogued mistake, two ids joined by "+", or None.
+        message: what happened, in one or two sentences.
+        question: a question that leads on; may be empty.
+        call: the call that shows it, as text; may be empty. So are the next two.
+        got: what came back.
+        expected: what was expected.
+        line: the learner's own line where it raised: "line 3: return q @ k".
+        notes: what else was seen: prints, warnings, shared memory.
+    """
+
+    name: str
+    status: Status
+    mistake: str | None = None
+    message: str = ""
+    question: str = ""
+    call: str = ""
+    got: str = ""
+    expected: str = ""
+    line: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True when the answer is right."""
+        return self.status == "passed"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One case in one precision, with what the reference and the candidate did."""
+
+    case: Case
+    dtype: str
+    reference: Outcome
+    got: Outcome
+
+    @property
+    def right(self) -> bool:
+        return matches_reference(self.got, self.reference, self.dtype)
+
+    @property
+    def size(self) -> int:
+        return sum(np.size(a) for a in self.case.args if isinstance(a, np.ndarray))
+
+
+def judge(name: str, candidate: Callable[..., Any], seed: int = 0, caller: Caller | None = None) -> Verdict:
+    """Judge a learner's function or class.
+
+    Args:
+        name: the exercise; `KeyError` with the nearest name when there is none.
+        candidate: the learner's object; only its signature is looked at when `caller` is given.
+        seed: of the inputs.
+        caller: how the candidate is called; in this process when it is left out.
+
+    Returns:
+        a `Verdict`; never raises for what the candidate does.
+    """
+    exercise = find(name)
+    unfit = _unfit(exercise, candidate)
+    if unfit:
+        return unfit
+    call = caller or LocalCaller(candidate, exercise.framework)
+    trials: list[Trial] = []
+    for case, dtype, reference in prepared(exercise, seed):
+        got = call(case, dtype)
+        if got.error == "NotImplementedError" and not trials:
+            return Verdict(name, "not_started", message="Nothing written yet.")
+        if got.error == "KeyboardInterrupt":
+            return _interrupted(exercise, got, case)
+        trials.append(Trial(case, dtype, reference, got))
+    if all(trial.right for trial in trials):
+        return _passed(name, trials)
+    return _named(exercise, trials, seed) or _unnamed(exercise, trials, call)
+
+
+def find(name: str) -> Exercise:
+    """The exercise of that name; `KeyError` names the nearest one otherwise."""
+    known = exercises()
+    if name not in known:
+        import difflib
+
+        near = difflib.get_close_matches(name, known, 1, 0.5)
+        mend = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        raise KeyError(f"there is no exercise named {name}{mend}")
+    return known[name]
+
+
+@functools.lru_cache(maxsize=256)
+def _prepared(name: str, seed: int) -> tuple[tuple[Case, str, Outcome], ...]:
+    exercise = find(name)
+    rng = np.random.default_rng([seed, crc32(name.encode())])
+    call = LocalCaller(exercise.reference, exercise.framework, reference=True)
+    rows = []
+    for case in exercise.cases(rng):
+        floats = any(_has_floats(arg) for arg in case.args)
+        for dtype in ("float64", "float32") if floats else ("float64",):
+            rows.append((case, dtype, call(case, dtype)))
+    return tuple(rows)
+
+
+def prepared(exercise: Exercise, seed: int) -> tuple[tuple[Case, str, Outcome], ...]:
+    """Every case of an exercise in each precision, with what the reference does."""
+    return _prepared(exercise.name, seed)
+
+
+def _has_floats(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(_has_floats(item) for item in value)
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _unfit(exercise: Exercise, candidate: Any) -> Verdict | None:
+    """A verdict for what cannot be called at all, or has nothing in it."""
+    name = exercise.name
+    if not callable(candidate):
+        return Verdict(name, "wrong", message=f"{name} is a {type(candidate).__name__}, not a function.")
+    wanted = inspect.signature(exercise.reference)
+    try:
+        inspect.signature(candidate).bind(*wanted.parameters)
+    except ValueError:
+        return None
+    except TypeError:
+        return Verdict(
+            name,
+            "wrong",
+            message=f"{name} is called as {name}({', '.join(wanted.parameters)}); yours takes "
+            f"({', '.join(inspect.signature(candidate).parameters)}).",
+            question="Which parameters did the first line of the exercise have?",
+        )
+    if _has_empty_body(candidate):
+        return Verdict(name, "not_started", message="Nothing written yet.")
+    return None
+
+
+def _has_empty_body(candidate: Any) -> bool:
+    """True for a function that holds only a docstring, `pass` or `...`."""
+    code = getattr(candidate, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+        return False
+    steps = [i for i in dis.get_instructions(code) if i.opname not in ("RESUME", "NOP", "COPY_FREE_VARS")]
+    ends = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return all(i.opname in ends for i in steps) and steps[-1].argval is None and steps[0].argval is None
+
+
+def _interrupted(exercise: Exercise, got: Outcome, case: Case) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "raised",
+        message="It was stopped before it gave an answer: does a loop in it ever end?",
+        question="What changes from one turn of the loop to the next, and when is it enough?",
+        call=call_text(exercise, case),
+        line=_line(got),
+    )
+
+
+def _line(got: Outcome) -> str:
+    return f"line {got.line_number}: {got.line}" if got.line else ""
+
+
+def _notes(trials: list[Trial]) -> tuple[str, ...]:
+    notes = []
+    printed = next((t.got.printed.strip() for t in trials if t.got.printed.strip()), "")
+    if printed:
+        first = printed.splitlines()[0][:100]
+        notes.append(f"It also printed, first of all: {first}")
+    warned = next((t.got.warned[0] for t in trials if t.got.warned), "")
+    if warned:
+        notes.append(f"NumPy or Python warned: {warned}")
+    shares = next((t.got.shares for t in trials if t.got.shares and not t.reference.shares), ())
+    if shares:
+        notes.append(
+            f"The result shares its memory with {shares[0]} (a view): changing one later changes the other."
+        )
+    return tuple(notes)
+
+
+def _passed(name: str, trials: list[Trial]) -> Verdict:
+    precisions = len({t.dtype for t in trials})
+    where = "in double and single precision" if precisions == 2 else "on every input"
+    return Verdict(
+        name,
+        "passed",
+        message=f"{len(trials)} calls gave what they should, {where}.",
+        notes=_notes(trials),
+    )
+
+
+def variants(exercise: Exercise) -> Iterator[tuple[tuple[Mistake, ...], Callable[..., Any]]]:
+    """Every mistake of an exercise with its implementation, then every pair whose switches do not overlap."""
+    for mistake in exercise.mistakes:
+        yield (mistake,), implementation(exercise, mistake)
+    switched = [m for m in exercise.mistakes if m.switches]
+    for one, other in itertools.combinations(switched, 2):
+        assert one.switches is not None and other.switches is not None and exercise.template is not None
+        if not set(one.switches) & set(other.switches):
+            yield (one, other), functools.partial(exercise.template, **one.switches, **other.switches)
+
+
+def implementation(exercise: Exercise, mistake: Mistake) -> Callable[..., Any]:
+    """The wrong implementation that a mistake stands for."""
+    if mistake.answer is not None:
+        return mistake.answer
+    if exercise.template is None or not mistake.switches:
+        raise ValueError(f"mistake {mistake.id!r} of {exercise.name} has neither an answer nor switches")
+    return functools.partial(exercise.template, **mistake.switches)
+
+
+def _named(exercise: Exercise, trials: list[Trial], seed: int) -> Verdict | None:
+    """The verdict when the candidate does exactly what a known mistake, or a pair of them, does."""
+    for mistakes, answer in variants(exercise):
+        if _does_the_same(LocalCaller(answer, exercise.framework), trials):
+            shown = min((t for t in trials if not t.right), key=_first_to_show)
+            verdict = Verdict(
+                exercise.name,
+                "raised" if shown.got.error and not shown.reference.error else "wrong",
+                mistake="+".join(m.id for m in mistakes),
+                message=_sentence(mistakes),
+                question=mistakes[0].question,
+                notes=_notes(trials),
+            )
+            return _with_evidence(verdict, exercise, shown)
+    return None
+
+
+def _first_to_show(trial: Trial) -> tuple[bool, bool, int]:
+    return (bool(trial.got.error), trial.dtype == "float32", trial.size)
+
+
+def _sentence(mistakes: tuple[Mistake, ...]) -> str:
+    if len(mistakes) == 1:
+        return mistakes[0].diagnosis
+    return f"Two things at once. First: {mistakes[0].diagnosis} Second: {mistakes[1].diagnosis}"
+
+
+def _does_the_same(mistake: LocalCaller, trials: list[Trial]) -> bool:
+    """Whether a mistake did what the candidate did on every case; exceptions alone count only with the same text."""
+    telling = False
+    texts_equal = True
+    for trial in trials:
+        done = mistake(trial.case, trial.dtype)
+        if not matches_mistake(trial.got, done, trial.dtype):
+            return False
+        if done.error:
+            texts_equal &= trial.got.error_text == done.error_text
+        elif not trial.right:
+            telling = True
+    return telling or texts_equal
+
+
+def _with_evidence(verdict: Verdict, exercise: Exercise, trial: Trial) -> Verdict:
+    return replace(
+        verdict,
+        call=call_text(exercise, trial.case),
+        got=value_text(trial.got),
+        expected=value_text(trial.reference),
+        line=_line(trial.got),
+    )
+
+
+def _unnamed(exercise: Exercise, trials: list[Trial], call: Caller) -> Verdict:
+    """The verdict for a mistake without a name: the smallest counterexample and the first property that fails."""
+    wrong = [t for t in trials if not t.right]
+    shown = min(wrong, key=_first_to_show)
+    rest = _where(trials, wrong)
+    failure = Failure(exercise, shown.case, shown.dtype, shown.reference, shown.got, call)
+    raised = bool(shown.got.error) and not shown.reference.error
+    message = explain_error(failure) if raised else explain(failure)
+    verdict = Verdict(
+        exercise.name,
+        "raised" if raised else "wrong",
+        message=f"{message} {rest}".strip(),
+        notes=_notes(trials),
+    )
+    return _with_evidence(verdict, exercise, shown)
+
+
+def _where(trials: list[Trial], wrong: list[Trial]) -> str:
+    """Which kind of input it fails on, when that tells something."""
+    if len(wrong) == len(trials):
+        return ""
+    if all(t.dtype == "float32" for t in wrong):
+        return "In double precision everything is right; it fails in single precision (float32)."
+    notes = {t.case.note for t in wrong}
+    fine = {t.case.note for t in trials if t.right}
+    if notes and "" not in notes and not notes & fine:
+        return f"Everything else is right; it fails on: {'; '.join(sorted(notes))}."
+    return ""

@@ -1,0 +1,140 @@
+"""What a call of a candidate gave, as plain data that can come from another process, and when two of them agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: Largest absolute and relative difference that counts as equal, by the precision of the inputs.
+TOLERANCE: dict[str, tuple[float, float]] = {"float64": (1e-10, 1e-10), "float32": (1e-5, 1e-4)}
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A returned object that is not plain data: only its type's name and a short text of it are kept."""
+
+    type_name: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call gave.
+
+    Attributes:
+        value: array, number, None, tuple or list of those, or `Foreign`; None as well when it raised.
+        error: name of the exception's type, "" when none was raised; "KeyboardInterrupt" when it was interrupted.
+        error_bases: names of the exception's type and its bases.
+        error_text: the exception's message.
+        line_number: number of the learner's line that raised, in its cell; 0 when unknown.
+        line: text of that line.
+        changed: names of the arguments that the call altered.
+        shares: names of the arguments whose memory the result shares.
+        printed: what the call printed.
+        warned: warnings it caused, without repeats.
+    """
+
+    value: Any = None
+    error: str = ""
+    error_bases: tuple[str, ...] = ()
+    error_text: str = ""
+    line_number: int = 0
+    line: str = ""
+    changed: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
+    printed: str = ""
+    warned: tuple[str, ...] = ()
+
+
+def plain(value: Any) -> Any:
+    """A copy of `value` as plain data; what is not plain becomes `Foreign`. Never calls a method of a foreign object."""
+    kind = type(value)
+    if kind in (bool, int, float, type(None)):
+        return value
+    if kind is np.ndarray and value.dtype.kind in "biuf":
+        return value.copy()
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return np.array(value)
+    if kind.__module__ in ("torch", "torch.nn.parameter") and kind.__name__ in ("Tensor", "Parameter"):
+        tensor = value.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy().copy()
+    if kind in (tuple, list):
+        return kind(plain(item) for item in value)
+    return Foreign(type_name(value), _short_text(value))
+
+
+def type_name(value: Any) -> str:
+    """The name of a type as a learner would write it: "numpy.matrix", "set"."""
+    kind = type(value)
+    return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
+
+
+def _short_text(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except Exception:  # a learner's __repr__ may do anything
+        return ""
+
+
+def close(got: np.ndarray, expected: np.ndarray, dtype: str) -> np.ndarray:
+    """Entry by entry, whether two arrays of one shape agree at the precision of `dtype`; NaN agrees with NaN."""
+    atol, rtol = TOLERANCE[dtype]
+    return np.isclose(got, expected, atol=atol, rtol=rtol, equal_nan=True)
+
+
+def agree(got: Any, expected: Any, dtype: str) -> bool:
+    """Whether a plain value is the expected one: same structure, shape and kind of number, equal within tolerance.
+
+    A float result may come in any float precision, and as whole numbers where they are equal.
+    """
+    if expected is None or isinstance(expected, Foreign):
+        return bool(got is None if expected is None else got == expected)
+    if isinstance(expected, (tuple, list)):
+        return (
+            isinstance(got, (tuple, list))
+            and len(got) == len(expected)
+            and all(agree(g, e, dtype) for g, e in zip(got, expected, strict=True))
+        )
+    if got is None or isinstance(got, (Foreign, tuple, list)):
+        return False
+    got_array, expected_array = np.asarray(got), np.asarray(expected)
+    if expected_array.ndim > 0 and not isinstance(got, np.ndarray):
+        return False
+    if got_array.shape != expected_array.shape or not kinds_fit(got_array, expected_array):
+        return False
+    return bool(close(got_array, expected_array, dtype).all())
+
+
+def kinds_fit(got: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether the kind of number is acceptable: booleans for booleans, whole numbers for whole numbers."""
+    kind = {"b": "b", "i": "iu", "u": "iu"}.get(expected.dtype.kind, "fiu")
+    return got.dtype.kind in kind
+
+
+def matches_reference(got: Outcome, reference: Outcome, dtype: str) -> bool:
+    """Whether a candidate did what the reference does: its value, or its kind of exception, and inputs left alone."""
+    if got.changed != reference.changed:
+        return False
+    if reference.error:
+        return reference.error in got.error_bases
+    return not got.error and agree(got.value, reference.value, dtype)
+
+
+def matches_mistake(got: Outcome, mistake: Outcome, dtype: str) -> bool:
+    """Whether a candidate did what a catalogued mistake does on this case."""
+    if got.changed != mistake.changed or got.error != mistake.error:
+        return False
+    return bool(mistake.error) or agree(got.value, mistake.value, dtype)
+
+
+def is_number(value: Any) -> bool:
+    """True for a finite or infinite number that is not a boolean."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def numbers_agree(got: Any, right: Any, tolerance: float) -> bool:
+    """Whether a number answered is the right one within a relative tolerance (0: exact)."""
+    return is_number(got) and math.isclose(float(got), float(right), rel_tol=max(tolerance, 1e-12), abs_tol=0.0)

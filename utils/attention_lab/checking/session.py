@@ -1,0 +1,178 @@
+"""What a notebook meets: `@exercise`, `answer`, `hint` and `progress`. Side effects live here: cards, names, records."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attention_lab.checking.card import Block, Card, card_of
+from attention_lab.checking.judge import Verdict, find, judge
+from attention_lab.checking.progress import overview, record
+from attention_lab.checking.questions import find_question, judge_answer
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+class Unsolved(Exception):
+    """An exercise or question that is not solved, in strict mode, or a name that does not exist.
+
+    Jupyter shows the card's text in place of a traceback.
+    """
+
+    def __init__(self, card: Card) -> None:
+        super().__init__(card.text())
+        self.card = card
+
+    def _render_traceback_(self) -> list[str]:
+        return self.card.text().splitlines()
+
+
+def strict() -> bool:
+    """Whether unsolved exercises raise: under a test runner, or where `ATTENTION_LAB_STRICT` is 1 (0 turns it off)."""
+    chosen = os.environ.get("ATTENTION_LAB_STRICT")
+    return chosen == "1" if chosen is not None else "PYTEST_VERSION" in os.environ
+
+
+def _recording() -> bool:
+    return not strict() or "ATTENTION_LAB_HOME" in os.environ
+
+
+def show(card: Card) -> None:
+    """Show a card: as rich output in a notebook, as text elsewhere."""
+    if "IPython" in sys.modules:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if get_ipython() is not None:
+            display(card)
+            return
+    print(card.text())
+
+
+def _settle(verdict: Verdict, more: list[Block]) -> None:
+    """Record and show a verdict; in strict mode raise when it is not a pass."""
+    if _recording():
+        record(verdict)
+    card = card_of(verdict, more)
+    if strict() and not verdict.passed:
+        raise Unsolved(card)
+    show(card)
+
+
+def exercise(candidate: T) -> T:
+    """Judge the function or class under this decorator as soon as its cell runs, and show a card.
+
+    Args:
+        candidate: the learner's object; its name says which exercise it is.
+
+    Returns:
+        the learner's object when it is right; otherwise a right one under the same name, so that the rest of the
+        chapter works.
+
+    Raises:
+        Unsolved: in strict mode (see `strict`) after the right one has been bound; anywhere for an unknown name.
+    """
+    name = getattr(candidate, "__name__", "")
+    try:
+        wanted = find(name)
+    except KeyError as error:
+        raise Unsolved(Card(name or "exercise", "wrong", [Block(_sentence(error))])) from None
+    verdict = judge(name, candidate)
+    if verdict.passed:
+        _settle(verdict, [])
+        return candidate
+    stand_in = _stand_in(candidate, wanted.reference)
+    _namespace(candidate)[name] = stand_in
+    _settle(verdict, _help(name, verdict))
+    return stand_in
+
+
+def _sentence(error: KeyError) -> str:
+    text = str(error.args[0])
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith("?") else ".")
+
+
+def _help(name: str, verdict: Verdict) -> list[Block]:
+    stand_in = f"Until yours is right, {name} works in the rest of the chapter with ours."
+    if verdict.status == "not_started":
+        return [Block(f"Write it in place of the line with NotImplementedError, then run the cell. {stand_in}", "note")]
+    return [Block(f'Stuck? hint("{name}"). {stand_in}', "note")]
+
+
+def _stand_in(candidate: Any, reference: Any) -> Any:
+    if isinstance(reference, type):
+        return reference
+
+    @functools.wraps(candidate, updated=())
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        return reference(*args, **kwargs)
+
+    return stand_in
+
+
+def _namespace(candidate: Any) -> dict[str, Any]:
+    """Where the cell that defined `candidate` keeps its names."""
+    names = getattr(candidate, "__globals__", None)
+    if isinstance(names, dict):
+        return names
+    return vars(sys.modules.get(getattr(candidate, "__module__", "__main__"), sys.modules["__main__"]))
+
+
+def answer(name: str, value: Any) -> None:
+    """Commit to an answer and see what it is worth.
+
+    Args:
+        name: the question, as the text gives it: "04_entropy_at_64".
+        value: a number or a text; `...` as long as you have not answered.
+
+    Raises:
+        Unsolved: in strict mode for an answer that is missing or wrong; anywhere for an unknown name.
+    """
+    try:
+        verdict = judge_answer(name, value)
+    except KeyError as error:
+        raise Unsolved(Card(str(name), "wrong", [Block(_sentence(error))])) from None
+    more = []
+    if verdict.status == "not_started":
+        more = [Block("Put your answer in place of the three dots and run the cell.", "note")]
+    elif not verdict.passed and find_question(name).hints:
+        more = [Block(f'Stuck? hint("{name}")', "note")]
+    _settle(verdict, more)
+
+
+def hint(name: str, number: int = 1) -> None:
+    """Show a hint.
+
+    Args:
+        name: of an exercise or a question.
+        number: 1 for the first; later ones say more.
+
+    Raises:
+        Unsolved: for an unknown name or a hint that does not exist.
+    """
+    hints = _hints(name)
+    if number not in range(1, len(hints) + 1):
+        there = f"Hints of {name} have the numbers 1 to {len(hints)}." if hints else f"{name} has no hints."
+        raise Unsolved(Card(name, "wrong", [Block(f"There is no hint {number}. {there}")]))
+    blocks = [Block(hints[number - 1])]
+    if number < len(hints):
+        blocks.append(Block(f'More: hint("{name}", {number + 1})', "note"))
+    show(Card(f"{name}: hint {number} of {len(hints)}", "info", blocks))
+
+
+def _hints(name: str) -> tuple[str, ...]:
+    try:
+        return find(name).hints
+    except KeyError as error:
+        try:
+            return find_question(name).hints
+        except KeyError:
+            raise Unsolved(Card(str(name), "wrong", [Block(_sentence(error))])) from None
+
+
+def progress() -> None:
+    """Show which exercises and questions are solved, tried, or still to do."""
+    show(overview())
