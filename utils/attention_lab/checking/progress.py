@@ -31,6 +31,7 @@ class Record:
         name: of the exercise or question.
         status: of the last try: passed, not_started, raised or wrong.
         mistake: id of the last named mistake, or None.
+        message: what was said of the last try.
         tries: how often it was judged with something in it.
         met: how often each named mistake was made.
         first_try: when it was first tried, seconds since 1970 (UTC); 0 when it was not.
@@ -40,6 +41,7 @@ class Record:
     name: str
     status: str = "not_started"
     mistake: str | None = None
+    message: str = ""
     tries: int = 0
     met: dict[str, int] = field(default_factory=dict)
     first_try: float = 0.0
@@ -74,7 +76,7 @@ def record(verdict: Verdict) -> bool:
     """Keep a verdict. Returns whether it could be written; never raises for a full or read-only disk."""
     kept = read(verdict.name)
     now = time.time()
-    kept.status, kept.mistake = verdict.status, verdict.mistake
+    kept.status, kept.mistake, kept.message = verdict.status, verdict.mistake, verdict.message
     if verdict.status != "not_started":
         kept.tries += 1
         kept.first_try = kept.first_try or now

@@ -1,0 +1,116 @@
+"""The commands behind `course.py`. Errors are one sentence and the mend, with exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from attention_lab.checking.progress import COURSE
+
+
+class Usage(Exception):
+    """Something the user can mend: the message is one sentence that says what."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code: 0 fine, 1 something is not solved or not right, 2 bad input."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.run(options))
+    except (Usage, ValueError) as error:
+        text = str(error)
+        print(f"course.py {options.command}: {text}{'' if text.endswith(('.', '?')) else '.'}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="course.py", description="Attention Lab: learn attention by building it.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, run: object, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        return command
+
+    check = add("check", _check, "Run your chapters and print a line per exercise and question.")
+    check.add_argument("what", nargs="*", metavar="NN", help="chapters (03) or notebook files; all chapters when empty")
+    check.add_argument("--timeout", type=int, default=60, metavar="S", help="seconds for one cell (60)")
+    add("progress", _progress, "Show what is solved.")
+    reset = add("reset", _reset, "Give you a clean copy of a chapter; yours is set aside beside it.")
+    reset.add_argument("chapter", metavar="NN")
+    add("doctor", _doctor, "Check that this machine is ready for the course.")
+    mistakes = add("mistakes", _mistakes, "Print for each exercise how many mistakes get their own name.")
+    mistakes.add_argument("chapters", nargs="*", metavar="NN")
+    mistakes.add_argument("--seeds", type=int, default=20, help="how many seeds each is tried with (20)")
+    build = add("build", _build, "Write the notebooks from solutions/*.py.")
+    build.add_argument("chapters", nargs="*", metavar="NN")
+    build.add_argument("--check", action="store_true", help="change nothing; fail when a notebook differs from its source")
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    from attention_lab.checking.notebooks import check
+
+    return check(COURSE, options.what, options.timeout)
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from attention_lab.checking.progress import overview
+
+    print(overview().text())
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from attention_lab.authoring.reset import reset
+
+    learner, aside = reset(COURSE, options.chapter)
+    kept = f"yours is kept as {_from_here(aside)}" if aside else "there was none before"
+    print(f"{_from_here(learner)} is a clean copy; {kept}.")
+    return 0
+
+
+def _from_here(path: Path) -> str:
+    try:
+        return str(path.relative_to(COURSE))
+    except ValueError:
+        return str(path)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from attention_lab.doctor import run
+
+    return run()
+
+
+def _mistakes(options: argparse.Namespace) -> int:
+    from attention_lab.checking.score import print_scores
+
+    return print_scores(options.chapters, options.seeds)
+
+
+def _build(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from attention_lab.authoring import build, chapters, drift
+
+    wanted = chapters(COURSE, options.chapters)
+    if options.check:
+        found = [sentence for chapter in wanted for sentence in drift(chapter)]
+        print("\n".join(found) or f"The notebooks of {len(wanted)} chapters agree with their sources.")
+        if found:
+            print("Mend: course.py build, and commit what it writes.")
+        return 1 if found else 0
+    for chapter in tqdm(wanted, desc="build", unit="chapter", disable=None):
+        for path in build(chapter):
+            tqdm.write(f"wrote {_from_here(path)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
