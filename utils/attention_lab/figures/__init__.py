@@ -1,4 +1,4 @@
-"""Data in, pictures out: charts with alt text made from the data. Loaded when first needed, for it imports matplotlib."""
+"""Data in, pictures out: charts with alt text made from the data. Loaded when needed: it imports matplotlib."""
 
 from attention_lab.figures.base import (
     Chart,

@@ -180,7 +180,7 @@ def heat_map(
             scale = _scale(values, low, high)
             image.set_data(np.ma.masked_invalid(values))
             image.set_clim(*scale)
-            for text, value in zip(texts, values.flat):
+            for text, value in zip(texts, values.flat, strict=False):
                 text.set_text(cell_number(value))
                 text.set_color(ink_on(colour_map, value, *scale))
             said = _set_title(ax, title, values)
@@ -224,7 +224,7 @@ def _number_size(shape: tuple[int, int]) -> float:
 def _as_table(data: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
     values = np.asarray(data, dtype=float)
     if values.shape != shape:
-        raise ValueError(f"the heat map has {shape[0]} rows and {shape[1]} columns; the array's shape is {values.shape}")
+        raise ValueError(f"the heat map has {shape[0]} rows, {shape[1]} columns; the array has shape {values.shape}")
     return values
 
 
@@ -343,10 +343,10 @@ def bar_chart(
 
         def update(data: Any) -> str:
             table = _as_groups(data, labels, series)
-            for bars, values, notes in zip(groups, table.values(), texts):
-                for bar, value in zip(bars, values):
+            for bars, values, notes in zip(groups, table.values(), texts, strict=True):
+                for bar, value in zip(bars, values, strict=True):
                     bar.set_height(value if math.isfinite(value) else 0.0)
-                for note, bar, value in zip(notes, bars, values):
+                for note, bar, value in zip(notes, bars, values, strict=True):
                     _note_over(note, bar.get_x() + bar.get_width() / 2, float(value))
             _fit_bars(ax, table, y_range, log_y)
             said = _set_title(ax, title, data)
@@ -362,12 +362,12 @@ def side_by_side(*charts: Chart) -> Chart:
 
     def chart(figure: Figure) -> Callable[[Sequence[Any]], str]:
         panels = np.atleast_1d(figure.subfigures(1, len(charts)))
-        updates = [part(panel) for part, panel in zip(charts, panels)]
+        updates = [part(panel) for part, panel in zip(charts, panels, strict=True)]
 
         def update(data: Sequence[Any]) -> str:
             if len(data) != len(updates):
                 raise ValueError(f"{len(updates)} charts stand side by side, and the data has {len(data)} entries")
-            return " ".join(part(entry) for part, entry in zip(updates, data))
+            return " ".join(part(entry) for part, entry in zip(updates, data, strict=True))
 
         return update
 
@@ -514,7 +514,7 @@ def describe_bars(name: str, labels: Sequence[str], values: NDArray[np.float64])
     if not len(labels):
         return f"{head}no bars."
     if len(labels) <= 8:
-        return head + ", ".join(f"{label} {short_number(value)}" for label, value in zip(labels, values)) + "."
+        return head + ", ".join(f"{label} {short_number(value)}" for label, value in zip(labels, values, strict=True)) + "."
     most, least = int(np.nanargmax(values)), int(np.nanargmin(values))
     return (
         f"{head}{len(labels)} bars, largest {labels[most]} {short_number(values[most])}, "

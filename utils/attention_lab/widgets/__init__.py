@@ -1,0 +1,20 @@
+"""The one way to make a slider: a pure function, its controls, and a view.
+
+    from attention_lab.widgets import PatternData, PatternView, Slider, explore
+
+    def soften(temperature):
+        pattern = softmax(scores / temperature)
+        return PatternData(pattern, f"bank gives boat {pattern[4, 1]:.2f}")
+    explore(soften, [Slider("temperature", 0.05, 5.0, 1.0, step=0.05)], PatternView(WORDS, WORDS, "Softer and sharper"))
+
+The function takes one keyword per control and returns data; it draws nothing and remembers nothing. With
+`FigureView(chart)` in place of `PatternView` it returns the data of a chart of `attention_lab.figures`.
+The function runs once when `explore` is called, so that a mistake in it fails the cell; later mistakes appear as one
+sentence under the controls, and the last good picture stays.
+"""
+
+from attention_lab.widgets.controls import Choice, Slider, Toggle
+from attention_lab.widgets.explore import Explorer, explore
+from attention_lab.widgets.views import FigureView, PatternData, PatternView
+
+__all__ = ["Choice", "Explorer", "FigureView", "PatternData", "PatternView", "Slider", "Toggle", "explore"]
