@@ -346,7 +346,7 @@ def bar_chart(
             for bars, values, notes in zip(groups, table.values(), texts, strict=True):
                 for bar, value in zip(bars, values, strict=True):
                     bar.set_height(value if math.isfinite(value) else 0.0)
-                for note, bar, value in zip(notes, bars, values, strict=True):
+                for note, bar, value in zip(notes, bars, values, strict=False):
                     _note_over(note, bar.get_x() + bar.get_width() / 2, float(value))
             _fit_bars(ax, table, y_range, log_y)
             said = _set_title(ax, title, data)
@@ -514,7 +514,11 @@ def describe_bars(name: str, labels: Sequence[str], values: NDArray[np.float64])
     if not len(labels):
         return f"{head}no bars."
     if len(labels) <= 8:
-        return head + ", ".join(f"{label} {short_number(value)}" for label, value in zip(labels, values, strict=True)) + "."
+        return (
+            head
+            + ", ".join(f"{label} {short_number(value)}" for label, value in zip(labels, values, strict=True))
+            + "."
+        )
     most, least = int(np.nanargmax(values)), int(np.nanargmin(values))
     return (
         f"{head}{len(labels)} bars, largest {labels[most]} {short_number(values[most])}, "

@@ -17,8 +17,10 @@ class Control(Protocol):
     def value(self) -> Any: ...
     def spec(self) -> dict[str, Any]:
         """What the browser needs in order to draw it, as plain JSON."""
+
     def to_python(self, sent: Any) -> Any:
         """The keyword's value for what the browser sent; ValueError where it could not have sent that."""
+
     def to_browser(self, value: Any) -> Any:
         """What the browser shows for a value of the keyword."""
 
