@@ -1,0 +1,74 @@
+"""Write locks/course.txt and locks/test.txt anew from the ranges in pyproject.toml (for authors; needs a network).
+
+    python3 locks/renew.py
+
+makes a scratch environment with uv, resolves once for every supported Python and system, leaves out what only a GPU
+build of torch needs, and writes both files. Afterwards: `python3 course.py test`, and commit pyproject.toml,
+environment.yml and the locks together.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+LOCKS = Path(__file__).resolve().parent
+PYPROJECT = LOCKS.parent / "pyproject.toml"
+
+# torch moves by hand, it is the one package whose build (CPU or GPU) comes from another place.
+KEPT = ["torch==2.13.0"]
+
+# The GPU build of torch on Linux names these; the course uses the CPU build, which needs none of them.
+GPU_COMPANIONS = re.compile(r"(nvidia|cuda|triton)\b")
+
+HEAD = """\
+# {what}
+# Complete, for Python 3.11 to 3.13 on Linux, macOS and Windows; installed with --no-deps.
+# Written by `python3 locks/renew.py` from the ranges in pyproject.toml: renew it there, not by hand.
+# torch stands without hashes and without its GPU companions, so that a CPU build of the same version fits.
+"""
+
+
+def main() -> int:
+    """Resolve both locks and write them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        uv = scratch_uv(Path(scratch))
+        kept = Path(scratch, "kept.txt")
+        kept.write_text("\n".join(KEPT) + "\n")
+        course = resolve(uv, kept)
+        kept.write_text("\n".join(course) + "\n")
+        both = resolve(uv, kept, "--extra", "test")
+    write(LOCKS / "course.txt", "What the course needs.", course)
+    beyond = [line for line in both if line not in course]
+    write(LOCKS / "test.txt", "What the tests need beyond locks/course.txt.", beyond)
+    return 0
+
+
+def scratch_uv(scratch: Path) -> str:
+    """Path of a uv installed into a scratch environment."""
+    venv.create(scratch / "venv", with_pip=True)
+    folder = scratch / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    subprocess.run([folder / "python", "-m", "pip", "install", "--quiet", "uv"], check=True)
+    return str(folder / "uv")
+
+
+def resolve(uv: str, kept: Path, *options: str) -> list[str]:
+    """Lines `name==version ; marker`, one a package, one version for all Pythons where there is one."""
+    command = [uv, "pip", "compile", "--universal", "--python-version", "3.11", "--fork-strategy", "fewest"]
+    command += ["--no-annotate", "--no-header", "--constraint", str(kept), *options, str(PYPROJECT)]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout.splitlines()
+    return [line for line in lines if "==" in line and not GPU_COMPANIONS.match(line)]
+
+
+def write(path: Path, what: str, lines: list[str]) -> None:
+    """One lock file: its head and its lines."""
+    path.write_text(HEAD.format(what=what) + "\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    print(f"{path.name}: {len(lines)} packages")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
