@@ -189,7 +189,7 @@ def check_room(folder: Path, needed: float) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise Stop(
-            f"The course needs {needed / GIGABYTE:.1f} GB of disk space and {folder} has {free / GIGABYTE:.1f} GB left: "
+            f"The course needs {needed / GIGABYTE:.1f} GB of disk space, and {folder} has {free / GIGABYTE:.1f} GB: "
             "free some, or move the course to another disk."
         )
 
