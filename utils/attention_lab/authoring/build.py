@@ -202,6 +202,7 @@ def executed(book: NotebookNode, folder: Path) -> NotebookNode:
             del os.environ["ATTENTION_LAB_STRICT"]
         else:
             os.environ["ATTENTION_LAB_STRICT"] = before
+    book.metadata = nbformat.from_dict(_METADATA)
     count = 0
     for cell in book.cells:
         cell.metadata.pop("execution", None)

@@ -1,5 +1,5 @@
 """Judge an answer: compare, name the mistake, find the smallest counterexample, show a card, record progress."""
 
-from attention_lab.checking.judge import Verdict, judge
+from attention_lab.checking.judging import Verdict, judge
 
 __all__ = ["Verdict", "judge"]

@@ -54,12 +54,18 @@ def _as_array(value: Any) -> np.ndarray | None:
     return None
 
 
-def parameter_names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
-    """Names of the first `count` parameters; "argument 1" … where there is no signature."""
+def positional(function: Callable[..., Any]) -> list[str]:
+    """Names of the parameters that can be given by position; empty where there is no signature."""
     try:
-        names = [p for p in inspect.signature(function).parameters if p != "self"]
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        names = []
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def parameter_names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """Names of the first `count` positional parameters; "argument 1" … where there is no signature."""
+    names = positional(function)
     return tuple(names[i] if i < len(names) else f"argument {i + 1}" for i in range(count))
 
 
@@ -69,7 +75,6 @@ class LocalCaller:
     Args:
         candidate: the learner's function or class.
         framework: "numpy" or "torch", what arrays become.
-        names: the names of the parameters, for the fields `changed` and `shares`.
         reference: True for our own implementations, which get float64 whatever the precision of the case.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from attention_lab.checking.judge import Verdict
+from attention_lab.checking.judging import Verdict
 
 Kind = Literal["prose", "question", "code", "note"]
 

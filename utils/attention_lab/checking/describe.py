@@ -47,7 +47,7 @@ def explain(failure: Failure) -> str:
         return _explain_parts(failure)
     if not isinstance(reference.value, np.ndarray) or reference.value.ndim == 0:
         return _explain_number(failure)
-    for check in (_shape, _kind, _finite, _row_sums, _unsteady, _looks_ahead, _mixes_batch, _relation):
+    for check in (_shape, _kind, _finite, _unsteady, _transform, _row_sums, _looks_ahead, _mixes_batch, _relation):
         sentence = check(failure)
         if sentence:
             return sentence
@@ -218,79 +218,82 @@ def _mixes_batch(failure: Failure) -> str:
 # --- relations to what was expected -------------------------------------------------------------------------
 
 
-def _relation(failure: Failure) -> str:
+def _same(got: np.ndarray, expected: np.ndarray) -> bool:
+    return bool(close(got, expected, "float32").all())
+
+
+def _floats(failure: Failure) -> tuple[np.ndarray, np.ndarray] | None:
+    """What came back and what was expected, in float64, where both are finite numbers and there are several."""
     got, expected = failure.got.value, failure.reference.value
     if expected.dtype.kind != "f" or expected.size < 2:
-        return _boolean_relation(failure) if expected.dtype.kind == "b" else ""
-    got = got.astype(np.float64)
-    expected = expected.astype(np.float64)
-    if not np.isfinite(got).all() or not np.isfinite(expected).all():
-        return ""
-    same: Callable[[np.ndarray, np.ndarray], bool] = lambda a, b: bool(close(a, b, "float32").all())  # noqa: E731
-    if same(got, expected):
-        return (
-            "The numbers agree to about six digits and no further: somewhere the precision is lost (float32, rounding)."
-        )
-    for sentence in (
-        _by_transform(got, expected, same),
-        _by_factor(got, expected, same),
-        _by_row(got, expected, same),
-        _by_place(got, expected),
-    ):
-        if sentence:
-            return sentence
-    return ""
+        return None
+    got, expected = got.astype(np.float64), expected.astype(np.float64)
+    return (got, expected) if np.isfinite(got).all() and np.isfinite(expected).all() else None
 
 
-def _by_transform(got: np.ndarray, expected: np.ndarray, same: Callable[[np.ndarray, np.ndarray], bool]) -> str:
+def _transform(failure: Failure) -> str:
+    pair = _floats(failure)
+    if pair is None:
+        return _boolean_relation(failure) if failure.reference.value.dtype.kind == "b" else ""
+    if _same(*pair):
+        return "The numbers agree to about six digits and no further: somewhere precision is lost (float32, rounding)."
+    return _by_transform(*pair)
+
+
+def _relation(failure: Failure) -> str:
+    pair = _floats(failure)
+    return "" if pair is None else _by_factor(*pair) or _by_row(*pair) or _by_place(*pair)
+
+
+def _by_transform(got: np.ndarray, expected: np.ndarray) -> str:
     if np.ptp(got) == 0:
         return f"Every entry of the result is {got.flat[0]:.4g}, whatever the input."
     square = expected.ndim >= 2 and expected.shape[-1] == expected.shape[-2]
-    if square and same(np.swapaxes(got, -1, -2), expected):
+    if square and _same(np.swapaxes(got, -1, -2), expected):
         return "The result is transposed: rows and columns are exchanged."
-    if same(np.sort(got, axis=-1), np.sort(expected, axis=-1)):
+    if _same(np.sort(got, axis=-1), np.sort(expected, axis=-1)):
         return "Each row holds the right numbers in another order."
-    if expected.ndim >= 2 and same(got[..., ::-1, :], expected):
+    if expected.ndim >= 2 and _same(got[..., ::-1, :], expected):
         return "The rows are right and come in reverse order."
     if expected.ndim >= 2 and expected.shape[-2] > 2:
-        if same(got[..., 1:, :], expected[..., :-1, :]):
+        if _same(got[..., 1:, :], expected[..., :-1, :]):
             return "The rows are one place too late: row t of the result is what row t-1 should be."
-        if same(got[..., :-1, :], expected[..., 1:, :]):
+        if _same(got[..., :-1, :], expected[..., 1:, :]):
             return "The rows are one place too early: row t of the result is what row t+1 should be."
-    if np.abs(got).max() < 50 and same(np.exp(got), expected):
+    if np.abs(got).max() < 50 and _same(np.exp(got), expected):
         return "The result is the logarithm of what is asked."
-    if (got > 0).all() and same(np.log(got), expected):
+    if (got > 0).all() and _same(np.log(got), expected):
         return "The result is the exponential of what is asked."
     return ""
 
 
-def _by_factor(got: np.ndarray, expected: np.ndarray, same: Callable[[np.ndarray, np.ndarray], bool]) -> str:
+def _by_factor(got: np.ndarray, expected: np.ndarray) -> str:
     solid = np.abs(expected) > 1e-6
     if not solid.any():
         return ""
     factor = float(np.median(got[solid] / expected[solid]))
-    if abs(factor) > 1e-9 and same(got, factor * expected):
+    if abs(factor) > 1e-9 and _same(got, factor * expected):
         if np.isclose(factor, -1.0, rtol=1e-6):
             return "Every number has the wrong sign."
         return f"Every number is {factor:.4g} times what it should be."
     offset = float(np.median(got - expected))
-    if same(got, expected + offset):
+    if _same(got, expected + offset):
         return f"Every number is {abs(offset):.4g} too {'large' if offset > 0 else 'small'}."
     return ""
 
 
-def _by_row(got: np.ndarray, expected: np.ndarray, same: Callable[[np.ndarray, np.ndarray], bool]) -> str:
+def _by_row(got: np.ndarray, expected: np.ndarray) -> str:
     if expected.ndim < 2 or expected.shape[-1] < 2:
         return ""
     norms = (expected**2).sum(axis=-1, keepdims=True)
     factors = (got * expected).sum(axis=-1, keepdims=True) / np.where(norms > 0, norms, 1.0)
-    if np.ptp(factors) > 1e-3 and (np.abs(factors) > 1e-6).all() and same(got, factors * expected):
+    if np.ptp(factors) > 1e-3 and (np.abs(factors) > 1e-6).all() and _same(got, factors * expected):
         return (
             "Each row points the right way and is scaled by a factor of its own "
             f"({factors.min():.3g} to {factors.max():.3g} times what it should be)."
         )
     offsets = np.mean(got - expected, axis=-1, keepdims=True)
-    if np.ptp(offsets) > 1e-3 and same(got, expected + offsets):
+    if np.ptp(offsets) > 1e-3 and _same(got, expected + offsets):
         return "Each row is off by a constant of its own."
     return ""
 

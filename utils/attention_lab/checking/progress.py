@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from attention_lab.checking.card import Block, Card
-from attention_lab.checking.judge import Verdict
+from attention_lab.checking.judging import Verdict
 from attention_lab.exercises import exercises, questions
 
 #: The chapters of the course that are there, by number.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lab.checking.judge import Verdict
+from attention_lab.checking.judging import Verdict
 from attention_lab.checking.outcome import is_number, numbers_agree
 from attention_lab.exercises import questions
 from attention_lab.exercises.model import Question

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attention_lab.checking.judge import implementation, judge
+from attention_lab.checking.judging import implementation, judge
 from attention_lab.exercises import exercises
 from attention_lab.exercises.model import Exercise
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from attention_lab.checking.card import Block, Card, card_of
-from attention_lab.checking.judge import Verdict, find, judge
+from attention_lab.checking.judging import Verdict, find, judge
 from attention_lab.checking.progress import overview, record
 from attention_lab.checking.questions import find_question, judge_answer
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from attention_lab.checking.caller import Caller, LocalCaller
+from attention_lab.checking.caller import Caller, LocalCaller, positional
 from attention_lab.checking.describe import Failure, call_text, explain, explain_error, value_text
 from attention_lab.checking.outcome import Outcome, matches_mistake, matches_reference
 from attention_lab.exercises import exercises
@@ -144,17 +144,17 @@ def _unfit(exercise: Exercise, candidate: Any) -> Verdict | None:
     """A verdict for what cannot be called at all, or has nothing in it."""
     name = exercise.name
     if not callable(candidate):
-        return Verdict(name, "wrong", message=f"{name} is a {type(candidate).__name__}, not a function.")
-    wanted = inspect.signature(exercise.reference)
+        return Verdict(name, "wrong", message=f"{name} is no function but an object of type {type(candidate).__name__}.")
+    wanted = positional(exercise.reference)
     try:
-        inspect.signature(candidate).bind(*wanted.parameters)
+        inspect.signature(candidate).bind(*wanted)
     except ValueError:
         return None
     except TypeError:
         return Verdict(
             name,
             "wrong",
-            message=f"{name} is called as {name}({', '.join(wanted.parameters)}); yours takes "
+            message=f"{name} is called as {name}({', '.join(wanted)}); yours takes "
             f"({', '.join(inspect.signature(candidate).parameters)}).",
             question="Which parameters did the first line of the exercise have?",
         )
