@@ -25,6 +25,7 @@ def row_chart(low: float = -4.0, high: float = 8.0) -> Chart:
         ax.set(ylim=(low, high), xlim=(-0.6, 4.4), xticks=range(4))
         ax.set_xlabel("place in the row", fontsize=9, color=INK)
         ax.set_ylabel("value", fontsize=9, color=INK)
+        ax.tick_params(labelsize=9)
         bars = ax.bar(range(4), np.ones(4), 0.7, color=COLOURS[0])
         line = ax.axhline(0, color=COLOURS[1], linestyle="--", linewidth=1.8)
         name = ax.text(3.5, 0, "mean", color=COLOURS[1], fontsize=9, va="bottom")

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from attention_lab.figures.base import COLOURS, DASHES, INK, MARKERS, Chart, bar_chart, heat_map, short_number
+from attention_lab.figures.base import COLOURS, DASHES, INK, MARKERS, Chart, bar_chart, heat_map
 from attention_lab.lesson import COLUMNS, TABLE, VOCABULARY
 from attention_lab.sentences import EVEN, FURTHEST, Sentence, deciding_sentences, leaning
 
@@ -41,8 +41,7 @@ def _bank_title(data: Mapping[str, ArrayLike]) -> str:
     boat, clerk = (np.asarray(data[name], dtype=float) for name in SENTENCES)
     if np.array_equal(boat, clerk):
         return "The two rows of “bank” are equal in every column"
-    gap = short_number(float(np.abs(boat - clerk).max()))
-    return f"With the boat “bank” leans to {leaning(boat)}, with the clerk to {leaning(clerk)}: they differ by {gap}"
+    return f"“bank” leans to {leaning(boat)} with the boat, to {leaning(clerk)} with the clerk"
 
 
 @dataclass(frozen=True)
@@ -103,13 +102,14 @@ def reach_chart() -> Chart:
         ax.set(xlim=(0, WIDEST + 1), ylim=(0.0, 1.05))
         ax.set_xlabel("window width (words, the asking one included)", fontsize=9, color=INK)
         ax.set_ylabel("share", fontsize=9, color=INK)
+        ax.tick_params(labelsize=9)
         widths = np.arange(1, WIDEST + 1)
         dots = {}
         for i, (name, line) in enumerate(reach_lines().items()):
             ax.plot(widths, line, color=COLOURS[i], linestyle=DASHES[i], linewidth=1.8)
             dots[name] = ax.plot([], [], color=COLOURS[i], linestyle=DASHES[i], marker=MARKERS[i], label=name)[0]
         mark = ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
-        ax.legend(fontsize=8.5, frameon=False, loc="upper left")
+        ax.legend(fontsize=8.5, frameon=False, loc="upper left", bbox_to_anchor=(0.06, 1.0))
 
         def update(data: Reach) -> str:
             mark.set_xdata([data.width, data.width])
