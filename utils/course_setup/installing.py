@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import IO
 from urllib.request import urlopen
 
@@ -141,12 +142,15 @@ def pip_install(place: Place, options: list[str], hold: int | None, on_change: C
     start = place.log.stat().st_size if place.log.exists() else 0
     progress = Progress()
     seen: list[str] = []
+    total = locked_count(options)
     big, to_install, before = "", 0, 0
     try:
         for line in run_logged(command, place, hold):
             if line and (match := COLLECTING.match(line)):
                 seen.append(match[1])
                 big = ""
+            elif line and line.startswith("Ignoring "):  # a package that another system needs
+                total -= 1
             elif line and (match := DOWNLOADING.match(line)):
                 big = f" {match[2]}, {match[3]}"
             elif line and line.startswith("Installing collected packages:"):
@@ -156,7 +160,7 @@ def pip_install(place: Place, options: list[str], hold: int | None, on_change: C
                 done = max(0, min(to_install, installed_count(place) - before))
                 progress.show("installing", f"{done} of {to_install} packages")
             elif seen:
-                progress.show("fetching", f"package {len(seen)}: {seen[-1]}{big}")
+                progress.show("fetching", f"package {len(seen)} of {max(total, len(seen))}: {seen[-1]}{big}")
     except subprocess.CalledProcessError as error:
         with open(place.log, "rb") as log:
             log.seek(start)
@@ -165,6 +169,12 @@ def pip_install(place: Place, options: list[str], hold: int | None, on_change: C
         raise Stop(explain(said, error.returncode, place)) from None
     finally:
         progress.close()
+
+
+def locked_count(options: list[str]) -> int:
+    """How many packages the lock files in pip's `options` name."""
+    files = [Path(value) for option, value in zip(options, options[1:], strict=False) if option == "-r"]
+    return sum(1 for file in files for line in file.read_text(encoding="utf-8").splitlines() if "==" in line)
 
 
 def installed_count(place: Place) -> int:
