@@ -1436,22 +1436,6 @@ QUESTIONS: tuple[Question, ...] = (
         hints=("What is left of a difference between two scores when both are divided by a million?",),
     ),
     Question(
-        name="03_double",
-        chapter="03",
-        prompt="Doubling all scores at temperature 1 gives the same pattern as the old scores at which temperature?",
-        right=0.5,
-        tolerance=1e-6,
-        because="s / 0.5 is 2·s. A stretch of the scores and the temperature are the same dial, turned opposite ways.",
-        wrong={
-            2: "At temperature 2 the scores are halved. Doubled scores lie further apart: is that colder or hotter?",
-            1: "Temperature 1 leaves the scores as they are. A shift would change nothing, but doubling is no shift.",
-            0.25: "s / 0.25 is 4·s. By which number must s be divided to give 2·s?",
-            0: "The temperature is above zero: nothing is divided by 0. By which number must s be divided to give 2·s?",
-        },
-        otherwise="By which number must a score s be divided to give 2·s?",
-        hints=("Solve s / t = 2·s.",),
-    ),
-    Question(
         name="03_find_the_bug",
         chapter="03",
         prompt="Which property does e / e.sum(axis=0) break on the five rows of scores?",
