@@ -25,7 +25,7 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise, hint, progress
+from attention_lab import answer, exercise, hint
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, TABLE, VOCABULARY, WORDS, rows, word_ids
 from attention_lab.widgets import FigureView, Slider, explore
@@ -169,7 +169,8 @@ for word, to_bank, to_the in zip(VOCABULARY, similarities[4], similarities[0]):
 # %% [markdown]
 # ## Who left whom
 #
-# Suppose the rows of a sentence are tipped into a bag and their order is lost.
+# Suppose the rows of a sentence are tipped into a bag and their order is lost. Compare *the boat left the bank* with
+# *the bank left the boat*: in one the boat leaves, in the other the bank.
 #
 # ### Question: from a bag
 #
@@ -178,9 +179,6 @@ for word, to_bank, to_the in zip(VOCABULARY, similarities[4], similarities[0]):
 
 # %%
 answer("01_from_a_bag", "which words occur, and how often")
-
-# %% [markdown]
-# Two sentences with the same five words make the test. In one the boat leaves, in the other the bank.
 
 # %% tags=["nbval-check-output", "claim-C2"]
 told, turned = rows("the boat left the bank"), rows("the bank left the boat")  # (T, d) each
@@ -223,10 +221,12 @@ from attention_lab.sentences import leaning
 
 for width in (1, 3, 4, 5):
     boat_row, clerk_row = two_banks(width).values()
-    print(f"width {width}: bank leans to {leaning(boat_row)} and to {leaning(clerk_row)}, water {boat_row[0]:.3f}")
+    gap = np.abs(boat_row - clerk_row).max()
+    print(f"width {width}: leans to {leaning(boat_row)} and to {leaning(clerk_row)}, {gap:.3f} apart")
 
 # %% [markdown]
-# Width 3 moves something, but the wrong words; width 4 tells the banks apart. Width 5 does, too, a little more weakly.
+# Width 3 brings something to *bank*, but from the wrong words. Width 4 tells the banks apart: 0.225 lies between them.
+# Width 5 does, too, but more weakly: 0.180.
 #
 # Near the start of a sentence there are fewer than `width` rows. A slice that ignores this starts at a negative
 # number, and again NumPy counts from the end: the window of row 1 below holds no row at all, and the mean of no rows
@@ -260,12 +260,7 @@ def window_mean(x, width):
 # One sentence proves little. The package makes 200 of them, all ending in *bank*. In each a *boat* or a *clerk* decides,
 # 1, 2, 3 … or 200 places back; all other words lean neither way. A sentence counts as right when the
 # row that `window_mean` makes for *bank* leans to the side of the deciding word.
-
-# %% tags=["nbval-check-output"]
-sentences = deciding_sentences()
-print("…", " ".join(sentences[4].words[-8:]), "->", sentences[4].sense, "- decided", sentences[4].distance, "back")
-
-# %% [markdown]
+#
 # ### Question: share at width 51
 #
 # Which share of the 200 sentences does a window of width 51 get right? Answer with a number from 0 to 1.
@@ -274,6 +269,8 @@ print("…", " ".join(sentences[4].words[-8:]), "->", sentences[4].sense, "- dec
 answer("01_share_at_51", 0.25)
 
 # %% tags=["nbval-check-output", "claim-C3"]
+sentences = deciding_sentences()
+print(f"one that ends in {' '.join(sentences[4].words[-6:])}: {sentences[4].sense}, {sentences[4].distance} back")
 for width in (2, 4, 51, 201):
     leans = [leaning(window_mean(sentence.rows, width)[-1]) for sentence in sentences]
     right = sum(lean == sentence.sense for lean, sentence in zip(leans, sentences))
@@ -285,37 +282,28 @@ for width in (2, 4, 51, 201):
 #
 # ## Why not a very wide window?
 #
-# A width of 201 holds every deciding word, at a price. First, the word that decides is one row among many. Here it is 3 back, and its
-# lead in the mean shrinks as 1/width:
-
-# %% tags=["nbval-check-output"]
-for width in (4, 51, 201):
-    water, money = window_mean(sentences[2].rows, width)[-1, :2]
-    print(f"width {width:3}: the columns differ by {abs(water - money):.4f}, and 0.9 / width is {0.9 / width:.4f}")
-
-# %% [markdown]
-# Second, a wide window holds more than one topic. The dashed line is for sentences in which the other of *boat* and *clerk*
-# stands somewhere earlier and the nearer one decides. When both are inside, the mean leans neither way.
-# Before you move the slider: which width would you choose for the dashed line?
+# A width of 201 holds every deciding word, at a price. First, that word is one row among many: its part of the mean
+# shrinks as the window grows (the falling line). Second, a wide window holds more than one topic. The dashed line is for
+# sentences in which the other of *boat* and *clerk* stands somewhere earlier and the nearer one decides. When both are
+# inside, the mean leans neither way. Before you move the slider: which width would you choose for the dashed line?
 
 # %%
-from attention_lab.figures.chapter_01 import reach_chart, reach_data
+from attention_lab.figures.chapter_01 import TWO_TOPICS, reach_chart, reach_data, reach_lines
 
 widths = Slider("width", 1, 201, 4, label="window width", unit="words")
 explore(reach_data, [widths], FigureView(reach_chart(), (6.4, 3.8)))
 
 # %% tags=["nbval-check-output"]
-from attention_lab.figures.chapter_01 import TWO_TOPICS, reach_lines
-
+for width in (4, 51, 201):
+    water, money = window_mean(sentences[2].rows, width)[-1, :2]
+    print(f"width {width:3}: the columns differ by {abs(water - money):.4f}, and 0.9 / width is {0.9 / width:.4f}")
 share = reach_lines()[TWO_TOPICS]
 print(f"with an older topic: {share.max():.1f} right at the best width, {share[-1]:.1f} at width 201")
 
 # %% [markdown]
-# Narrow windows miss the word, wide ones drown it. Other fixed weights share the fault: they go by the place
+# The row of *boat* has 0.9 in its water column; what arrives at *bank* is 0.9 / width. With an older topic no width is
+# right even in half of the sentences. Narrow windows miss the word, wide ones drown it. Other fixed weights share the fault: they go by the place
 # of a word, and what matters is which word stands there.
-
-# %%
-progress()
 
 # %% [markdown]
 # ## What you showed
