@@ -110,9 +110,15 @@ ASKED = (
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     entries = ({e.name: e for e in TINY}, {q.name: q for q in ASKED})
     monkeypatch.setattr(catalogue, "_entries", lambda: entries)
-    judging._prepared.cache_clear()
+    forget()
     yield
-    judging._prepared.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """Drop what is kept of the exercises of another catalogue."""
+    for kept in (judging._prepared, judging._quickest, judging._variants, judging._first_outcome):
+        kept.cache_clear()
 
 
 @pytest.fixture

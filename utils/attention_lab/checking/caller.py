@@ -10,6 +10,7 @@ import linecache
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,25 +85,30 @@ class LocalCaller:
         self.reference = reference
 
     def __call__(self, case: Case, dtype: str) -> Outcome:
-        args = cast(case.args, dtype)
-        if self.reference:
-            args = cast(args, "float64")
-        given = tuple(_materialise(arg, self.framework) for arg in args)
-        names = parameter_names(self.candidate, len(args))
-        printed, caught = io.StringIO(), []
-        value, failure = None, None
+        printed = io.StringIO()
         with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
             warnings.simplefilter("always")
-            try:
-                value = probes.SCRIPTS[case.script](self.candidate, given)
-            except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
-                failure = error
-        changed = tuple(n for n, old, new in zip(names, args, given, strict=True) if _altered(old, new))
-        seen = {"printed": printed.getvalue()[:2000], "changed": changed, "warned": _texts(caught)}
+            outcome = self.bare(case, dtype)
+        return replace(outcome, printed=printed.getvalue()[:2000], warned=_texts(caught))
+
+    def bare(self, case: Case, dtype: str) -> Outcome:
+        """The same call without catching prints and warnings: for our own implementations, of which there are many."""
+        args = cast(case.args, dtype)
+        if self.reference:  # the values that the candidate gets, in double precision
+            args = cast(args, "float64")
+        given = tuple(_materialise(arg, self.framework) for arg in args)
+        value, failure = None, None
+        try:
+            value = probes.SCRIPTS[case.script](self.candidate, given)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
+            failure = error
+        altered = [i for i, (old, new) in enumerate(zip(args, given, strict=True)) if _altered(old, new)]
+        shared = [i for i, new in enumerate(given) if _shares(value, new)]
+        names = parameter_names(self.candidate, len(args)) if altered or shared else ()
+        changed = tuple(names[i] for i in altered)
         if failure is not None:
-            return _failed(failure, self.candidate, seen)
-        shares = tuple(n for n, new in zip(names, given, strict=True) if _shares(value, new))
-        return Outcome(value=plain(value), shares=shares, **seen)
+            return replace(_failed(failure, self.candidate), changed=changed)
+        return Outcome(value=plain(value), changed=changed, shares=tuple(names[i] for i in shared))
 
 
 def _altered(old: Any, new: Any) -> bool:
@@ -123,7 +129,7 @@ def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(w.message)[:200] for w in caught))
 
 
-def _failed(error: BaseException, candidate: Callable[..., Any], seen: dict[str, Any]) -> Outcome:
+def _failed(error: BaseException, candidate: Callable[..., Any]) -> Outcome:
     number, line = learners_line(error, candidate)
     bases = tuple(kind.__name__ for kind in type(error).__mro__)
     return Outcome(
@@ -132,7 +138,6 @@ def _failed(error: BaseException, candidate: Callable[..., Any], seen: dict[str,
         error_text=_text(error),
         line_number=number,
         line=line,
-        **seen,
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import inspect
+import io
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -238,19 +241,53 @@ def implementation(exercise: Exercise, mistake: Mistake) -> Callable[..., Any]:
 
 def _named(exercise: Exercise, trials: list[Trial], seed: int) -> Verdict | None:
     """The verdict when the candidate does exactly what a known mistake, or a pair of them, does."""
-    for mistakes, answer in variants(exercise):
-        if _does_the_same(LocalCaller(answer, exercise.framework), trials):
-            shown = min((t for t in trials if not t.right), key=_first_to_show)
-            verdict = Verdict(
-                exercise.name,
-                "raised" if shown.got.error and not shown.reference.error else "wrong",
-                mistake="+".join(m.id for m in mistakes),
-                message=_sentence(mistakes),
-                question=mistakes[0].question,
-                notes=_notes(trials),
-            )
-            return _with_evidence(verdict, exercise, shown)
-    return None
+    mistakes = _alike(exercise, trials, seed)
+    if not mistakes:
+        return None
+    shown = min((t for t in trials if not t.right), key=_first_to_show)
+    verdict = Verdict(
+        exercise.name,
+        "raised" if shown.got.error and not shown.reference.error else "wrong",
+        mistake="+".join(m.id for m in mistakes),
+        message=_sentence(mistakes),
+        question=mistakes[0].question,
+        notes=_notes(trials),
+    )
+    return _with_evidence(verdict, exercise, shown)
+
+
+def _alike(exercise: Exercise, trials: list[Trial], seed: int) -> tuple[Mistake, ...]:
+    """The mistake, or pair of mistakes, that did what the candidate did on every case; empty when there is none."""
+    first = trials[_quickest(exercise.name, seed)]
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        for number, (mistakes, answer) in enumerate(_variants(exercise.name)):
+            done = _first_outcome(exercise.name, seed, number)
+            if matches_mistake(first.got, done, first.dtype) and _does_the_same(
+                LocalCaller(answer, exercise.framework), trials
+            ):
+                return mistakes
+    return ()
+
+
+@functools.lru_cache(maxsize=256)
+def _quickest(name: str, seed: int) -> int:
+    """Which of the prepared cases is the smallest."""
+    rows = _prepared(name, seed)
+    return min(range(len(rows)), key=lambda i: sum(np.size(a) for a in rows[i][0].args))
+
+
+@functools.lru_cache(maxsize=64)
+def _variants(name: str) -> list[tuple[tuple[Mistake, ...], Callable[..., Any]]]:
+    return list(variants(find(name)))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _first_outcome(name: str, seed: int, number: int) -> Outcome:
+    """What a mistake or pair does on the quickest case: kept, since every wrong answer is held against all of them."""
+    exercise = find(name)
+    case, dtype, _ = _prepared(name, seed)[_quickest(name, seed)]
+    return LocalCaller(_variants(name)[number][1], exercise.framework).bare(case, dtype)
 
 
 def _first_to_show(trial: Trial) -> tuple[bool, bool, int]:
@@ -268,7 +305,7 @@ def _does_the_same(mistake: LocalCaller, trials: list[Trial]) -> bool:
     telling = False
     texts_equal = True
     for trial in trials:
-        done = mistake(trial.case, trial.dtype)
+        done = mistake.bare(trial.case, trial.dtype)
         if not matches_mistake(trial.got, done, trial.dtype):
             return False
         if done.error:
