@@ -1,0 +1,308 @@
+"""Train recurrent networks to remember who has what, and write down how much of it they recall.
+
+    python -m attention_lab.training.recurrence            # some minutes on one core; rewrites recurrence.json
+    python -m attention_lab.training.recurrence --quick    # seconds; shows the numbers, writes nothing
+
+The task. A story is a row of pairs (name, thing). `items` rows introduce a name with its thing ("Ann: lamp"), then come
+rows of chatter, a thing without a name, then questions, a name without a thing ("Ann: ?"); the answer is that name's
+thing. One look back at the row with the same name is enough, so that attention can be put on the same axes: use
+`stories`, `Recaller` with another body, `train` and `recall` as they are.
+
+Letters: B stories in a batch, T rows, d width of a row, m width of the body's output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+NAMES, THINGS = 24, 16
+#: The name of a row of chatter, and the thing of a question.
+NOBODY, ASKED = NAMES, THINGS
+ROW_WIDTH = 32
+BATCH = 64
+#: The longest distance and the largest number of items met in training.
+LONGEST, MOST = 40, 16
+DISTANCES = (1, 2, 3, 5, 8, 12, 20, 30, 40)
+ITEMS = (1, 2, 3, 4, 6, 8, 12, 16)
+#: Widths that give the three kinds as many parameters as each other, within 2 %.
+EQUAL_WIDTHS = {"RNN": 140, "GRU": 76, "LSTM": 64}
+LEARNING_RATES = {"RNN": 1e-3, "GRU": 3e-3, "LSTM": 3e-3}
+CELLS = {"RNN": nn.RNN, "GRU": nn.GRU, "LSTM": nn.LSTM}
+DATA = Path(__file__).with_suffix(".json")
+
+Sample = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+# -- the task -----------------------------------------------------------------------------------------------------
+
+
+def stories(
+    rng: np.random.Generator, batch: int, items: int, distance: int = 1, questions: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stories with their right answers.
+
+    Args:
+        rng: where the randomness comes from.
+        batch: B, how many stories.
+        items: how many names get a thing, at most `NAMES`; no name comes twice.
+        distance: steps from the last item to the first question; distance - 1 rows of chatter stand between.
+        questions: how many of the names are asked for, in an order of their own; all when None.
+
+    Returns:
+        ids (B, T, 2) int64, a name and a thing a row, T = items + distance - 1 + questions; answers (B, questions).
+    """
+    asked = items if questions is None else questions
+    names = rng.random((batch, NAMES)).argsort(axis=1)[:, :items]
+    things = rng.integers(0, THINGS, (batch, items))
+    chatter = rng.integers(0, THINGS, (batch, distance - 1))
+    order = rng.random((batch, items)).argsort(axis=1)[:, :asked]
+    said_names = [names, np.full_like(chatter, NOBODY), np.take_along_axis(names, order, axis=1)]
+    said_things = [things, chatter, np.full_like(order, ASKED)]
+    ids = np.stack([np.concatenate(said_names, axis=1), np.concatenate(said_things, axis=1)], axis=-1)
+    return ids, np.take_along_axis(things, order, axis=1)
+
+
+def one_item(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A batch with one item, asked for 1 to `LONGEST` steps later."""
+    return stories(rng, BATCH, 1, int(rng.integers(1, LONGEST + 1)))
+
+
+def many_items(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A batch with 1 to `MOST` items, all asked for at once."""
+    return stories(rng, BATCH, int(rng.integers(1, MOST + 1)))
+
+
+# -- the network --------------------------------------------------------------------------------------------------
+
+
+class Recurrent(nn.Module):
+    """An RNN, GRU or LSTM that reads rows in order: (B, T, d) → (B, T, m)."""
+
+    def __init__(self, kind: str, width: int) -> None:
+        super().__init__()
+        self.cell = CELLS[kind](ROW_WIDTH, width, batch_first=True)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        out: Tensor = self.cell(rows)[0]
+        return out
+
+
+class Recaller(nn.Module):
+    """Rows for names and things, added; a body that moves information between rows; scores for each thing.
+
+    Args:
+        body: (B, T, `ROW_WIDTH`) → (B, T, width).
+        width: m, the last axis of what the body gives.
+    """
+
+    def __init__(self, body: nn.Module, width: int) -> None:
+        super().__init__()
+        self.names = nn.Embedding(NAMES + 1, ROW_WIDTH)
+        self.things = nn.Embedding(THINGS + 1, ROW_WIDTH)
+        self.body = body
+        self.scores = nn.Linear(width, THINGS)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (B, T, 2) → (B, T, `THINGS`)."""
+        out: Tensor = self.scores(self.body(self.names(ids[..., 0]) + self.things(ids[..., 1])))
+        return out
+
+
+def recurrent(kind: str, width: int, seed: int) -> Recaller:
+    """A freshly drawn network; the seed decides its start."""
+    torch.manual_seed(seed)
+    return Recaller(Recurrent(kind, width), width)
+
+
+def parameters(model: nn.Module) -> int:
+    """How many numbers are learned."""
+    return sum(p.numel() for p in model.parameters())
+
+
+def state_numbers(kind: str, width: int) -> int:
+    """How many numbers go from one step to the next: an LSTM hands on two vectors."""
+    return 2 * width if kind == "LSTM" else width
+
+
+# -- training and measuring ---------------------------------------------------------------------------------------
+
+
+def train(model: Recaller, sample: Sample, steps: int, seed: int, rate: float, decay: bool = True) -> Iterator[float]:
+    """Adam on the answers, one step each time the iterator is asked; gives that step's loss in nats.
+
+    The rate warms up over 50 steps and, with `decay`, falls to zero over the second half; gradients are clipped at 1.
+    """
+    rng = np.random.default_rng(seed)
+    adam = torch.optim.Adam(model.parameters(), rate)
+    for step in range(steps):
+        fall = min(1.0, 2 * (1 - step / steps)) if decay else 1.0
+        for group in adam.param_groups:
+            group["lr"] = rate * min(1.0, (step + 1) / 50) * fall
+        ids, answers = (torch.from_numpy(part) for part in sample(rng))
+        logits = model(ids)[:, -answers.shape[1] :]
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), answers.flatten())
+        adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        yield loss.item()
+
+
+@torch.no_grad()
+def answers_right(model: Recaller, items: int, distance: int = 1, count: int = 1000, seed: int = 99) -> np.ndarray:
+    """Which questions of fresh stories are answered rightly, (count, items), in the order in which the items came."""
+    rng = np.random.default_rng(seed)
+    ids, answers = stories(rng, count, items, distance)
+    guesses = model(torch.from_numpy(ids))[:, -items:].argmax(-1).numpy()
+    place = (ids[:, :items, None, 0] == ids[:, None, -items:, 0]).argmax(axis=2)
+    return np.take_along_axis(guesses == answers, place, axis=1)
+
+
+def recall(model: Recaller, items: int, distance: int = 1, count: int = 1000) -> float:
+    """The share of questions that are answered rightly; a blind guess has 1 / `THINGS`."""
+    return float(answers_right(model, items, distance, count).mean())
+
+
+def names_ignored(items: int, count: int = 20000) -> float:
+    """The recall of whoever knows which things were said, and not by whom: always the commonest thing."""
+    _, answers = stories(np.random.default_rng(99), count, items)
+    return float(np.mean([np.bincount(row).max() / items for row in answers]))
+
+
+# -- the script ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is trained: the default is what recurrence.json holds."""
+
+    seeds: Sequence[int] = (0, 1, 2)
+    steps_one: int = 800
+    steps_longer: int = 3200
+    steps_many: int = 3000
+    lstm_widths: Sequence[int] = (16, 32, 64, 128)
+    progress: Callable[[int], Any] = field(default=lambda steps: None)
+
+    def total(self) -> int:
+        """Training steps in all."""
+        one = len(self.seeds) * len(EQUAL_WIDTHS) * self.steps_one + self.steps_longer
+        return one + (len(self.lstm_widths) + 2) * self.steps_many
+
+
+def measure_one_item(plan: Plan) -> dict[str, Any]:
+    """Recall of one item against distance, for three kinds of equal size; the plain network also trained longer."""
+    runs: dict[str, Any] = {}
+    for kind, width in EQUAL_WIDTHS.items():
+        curves = []
+        for seed in plan.seeds:
+            model = _trained(recurrent(kind, width, seed), one_item, plan.steps_one, seed, kind, plan)
+            curves.append([recall(model, 1, distance) for distance in DISTANCES])
+        runs[kind] = _described(kind, width, plan.steps_one, model) | {"recall_by_seed": _rounded(curves)}
+    seed = plan.seeds[0]
+    longer = _trained(recurrent("RNN", EQUAL_WIDTHS["RNN"], seed), one_item, plan.steps_longer, seed, "RNN", plan)
+    runs["RNN, trained longer"] = _described("RNN", EQUAL_WIDTHS["RNN"], plan.steps_longer, longer) | {
+        "recall_by_seed": _rounded([[recall(longer, 1, distance) for distance in DISTANCES]])
+    }
+    return {"distances": list(DISTANCES), "blind_guess": 1 / THINGS, "networks": runs}
+
+
+def measure_many_items(plan: Plan) -> dict[str, Any]:
+    """Recall of all items against their number, for LSTMs of growing state, and for an RNN and a GRU of equal size."""
+    shapes = [("LSTM", width) for width in plan.lstm_widths] + [(k, EQUAL_WIDTHS[k]) for k in ("RNN", "GRU")]
+    seed = plan.seeds[0]
+    runs = []
+    for kind, width in shapes:
+        model = _trained(recurrent(kind, width, seed), many_items, plan.steps_many, seed, kind, plan)
+        by_place = answers_right(model, MOST, count=2000).mean(axis=0)
+        runs.append(
+            _described(kind, width, plan.steps_many, model)
+            | {"recall": _rounded([recall(model, items) for items in ITEMS])}
+            | {"recall_by_place_of_16": _rounded(by_place)}
+        )
+    ignored = _rounded([names_ignored(items) for items in ITEMS])
+    return {"items": list(ITEMS), "blind_guess": 1 / THINGS, "names_ignored": ignored, "networks": runs}
+
+
+def _trained(model: Recaller, sample: Sample, steps: int, seed: int, kind: str, plan: Plan) -> Recaller:
+    for _ in train(model, sample, steps, seed, LEARNING_RATES[kind]):
+        plan.progress(1)
+    return model.eval()
+
+
+def _described(kind: str, width: int, steps: int, model: Recaller) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "width": width,
+        "state_numbers": state_numbers(kind, width),
+        "parameters": parameters(model),
+        "steps": steps,
+        "learning_rate": LEARNING_RATES[kind],
+    }
+
+
+def _rounded(values: Any) -> Any:
+    return np.round(np.asarray(values, dtype=float), 3).tolist()
+
+
+def measure(plan: Plan) -> dict[str, Any]:
+    """Everything that recurrence.json holds."""
+    torch.set_num_threads(1)
+    start = time.process_time()
+    one, many = measure_one_item(plan), measure_many_items(plan)
+    return {
+        "what": "recall of (name, thing) pairs by recurrent networks; see attention_lab/training/recurrence.py",
+        "reproduce": "python -m attention_lab.training.recurrence",
+        "measured_on": date.today().isoformat(),
+        "cpu_seconds": round(time.process_time() - start),
+        "threads": 1,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seeds": list(plan.seeds),
+        "batch": BATCH,
+        "names": NAMES,
+        "things": THINGS,
+        "row_width": ROW_WIDTH,
+        "stories_per_point": 1000,
+        "one_item": one,
+        "many_items": many,
+    }
+
+
+def as_text(result: dict[str, Any]) -> str:
+    """JSON with each list of numbers on one line, so that a change is readable."""
+    return re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), json.dumps(result, indent=1)) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, measure, and write recurrence.json beside this file."""
+    from tqdm import tqdm
+
+    parser = argparse.ArgumentParser(description="Train the recurrent networks of chapter 02 and measure their recall.")
+    parser.add_argument("--quick", action="store_true", help="a few steps each, printed and not written")
+    quick = parser.parse_args(arguments).quick
+    sizes = {"seeds": (0,), "steps_one": 30, "steps_longer": 30, "steps_many": 30} if quick else {}
+    with tqdm(total=Plan(**sizes).total(), unit="step", desc="training") as bar:
+        result = measure(Plan(**sizes, progress=bar.update))
+    if quick:
+        print(as_text(result))
+    else:
+        DATA.write_text(as_text(result), encoding="utf-8")
+        print(f"wrote {DATA.name} after {result['cpu_seconds']} CPU-seconds")
+
+
+if __name__ == "__main__":
+    main()
