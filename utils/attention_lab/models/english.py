@@ -1,0 +1,442 @@
+"""A miniature English in which it is known which earlier word decides what an ambiguous word means.
+
+A story is some 110 words. In it stand three decisions: a cue ("boat"), later an ambiguous word ("bank"), and right
+after it, or one word later, an answer that shows the sense ("flooded", "was muddy"). The distance from the cue to the
+ambiguous word is drawn first, every number from 1 to 64 alike, and the rest is built around it, so that short and long
+distances are equally common. The other decisions' cues stand in between or around: nearness does not tell which cue is
+meant, only its meaning does. People keep their surname through a story and each story has a refrain that comes back:
+to predict those, a reader must look at what followed last time.
+
+A recital is a row of random words said again and again, for a reader that has nothing but repetition to go by.
+
+Words are separated by one blank, and a full stop is a word. All words are lower case, names excepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+#: The longest distance between a cue and its ambiguous word, in words; the shortest is 1.
+FURTHEST = 64
+#: The most words in a story.
+LENGTH = 112
+#: Decisions in one story, each about another ambiguous word.
+DECISIONS = 3
+
+
+@dataclass(frozen=True)
+class Sense:
+    """One meaning of an ambiguous word.
+
+    Attributes:
+        name: of the meaning.
+        cues: the words that decide for it; each belongs to this sense alone.
+        verbs: what such a thing does ("the bank flooded"); each belongs to this sense alone.
+        adjectives: what such a thing is ("the bank was muddy"); each belongs to this sense alone.
+    """
+
+    name: str
+    cues: tuple[str, ...]
+    verbs: tuple[str, ...]
+    adjectives: tuple[str, ...]
+
+
+def _sense(name: str, cues: str, verbs: str, adjectives: str) -> Sense:
+    return Sense(name, tuple(cues.split()), tuple(verbs.split()), tuple(adjectives.split()))
+
+
+#: The ambiguous words and their two senses each.
+AMBIGUOUS: dict[str, tuple[Sense, Sense]] = {
+    "bank": (
+        _sense("water", "boat river", "flooded eroded", "muddy grassy"),
+        _sense("money", "clerk loan", "lent paid", "closed rich"),
+    ),
+    "bat": (
+        _sense("animal", "cave insect", "flew squeaked", "hungry furry"),
+        _sense("game", "player ball", "swung cracked", "wooden taped"),
+    ),
+    "light": (
+        _sense("lamp", "candle lantern", "flickered glowed", "dim golden"),
+        _sense("signal", "driver road", "changed blinked", "red amber"),
+    ),
+    "spring": (
+        _sense("source", "stream moss", "bubbled dried", "clear cold"),
+        _sense("coil", "clock sofa", "snapped uncoiled", "rusty tight"),
+    ),
+    "crane": (
+        _sense("bird", "marsh nest", "waded danced", "shy slender"),
+        _sense("machine", "builder girder", "lifted swivelled", "steel noisy"),
+    ),
+    "seal": (
+        _sense("animal", "iceberg fish", "dived barked", "wet sleek"),
+        _sense("stamp", "letter wax", "melted broke", "royal official"),
+    ),
+    "match": (
+        _sense("fire", "stove smoke", "burned flared", "charred lit"),
+        _sense("contest", "referee crowd", "ended began", "fair tied"),
+    ),
+    "trunk": (
+        _sense("tree", "forest leaf", "grew rotted", "mossy hollow"),
+        _sense("luggage", "traveller train", "opened rattled", "packed heavy"),
+    ),
+}
+
+WOMEN = tuple("Anna Clara Edith Greta Ida Mary Nora Ruth".split())
+MEN = tuple("Ben David Felix Hugo Jacob Otto Peter Simon".split())
+SURNAMES = tuple("Berg Cole Dunn Frost Hale Lund Wolfe Nash Price Reed Stone West".split())
+#: Names that come up seldom, so that a tokenizer has them in pieces.
+RARE_NAMES = tuple("Bartholomew Cassiopeia Evangeline Maximilian Persephone Thaddeus".split())
+
+_PEOPLE = tuple("farmer baker teacher doctor painter child sailor tailor".split())
+_ANIMALS = tuple("dog cat horse goat hen fox".split())
+_THINGS = tuple("table chair book cup basket ladder wheel mirror carpet bottle".split())
+_FOOD = tuple("bread soup apple cake cheese honey".split())
+_PLACES = tuple("garden kitchen market street cellar attic village school".split())
+_PERSON_DOES = tuple("slept laughed waited sang worked cried".split())
+_ANIMAL_DOES = tuple("slept ran waited jumped hid".split())
+_PERSON_TO_THING = tuple("sold mended painted carried bought".split())
+_PERSON_TO_FOOD = tuple("ate cooked bought shared".split())
+_ANIMAL_TO_ANIMAL = tuple("chased followed heard".split())
+_OF_PEOPLE = tuple("old young happy tired kind".split())
+_OF_ANIMALS = tuple("small brown quick lazy".split())
+_OF_THINGS = tuple("new broken plain round blue".split())
+_OF_FOOD = tuple("fresh sweet warm".split())
+_OF_PLACES = tuple("quiet dark large empty".split())
+_HOW = tuple("slowly again today quietly gladly there".split())
+_PREPOSITIONS = tuple("in near behind outside".split())
+_SEEN = tuple("saw remembered mentioned noticed described".split())
+_LEAVES = ("left", "found")
+_NUMBERS = tuple("two three four five six seven".split())
+_COLOURS = tuple("green yellow purple silver black white".split())
+_MANY = tuple("stones birds bells stars drums leaves".split())
+_MANY_DO = tuple("fell turned shook shone moved".split())
+_LEADS = tuple("then later soon suddenly".split())
+_TIMES = tuple("morning evening winter summer".split())
+#: Words that come up seldom in stories: tokenizers split them.
+RARE = {
+    "person": tuple("watchmaker astronomer beekeeper ferryman housekeeper".split()),
+    "animal": tuple("hedgehog dragonfly woodpecker salamander".split()),
+    "thing": tuple("telescope umbrella wheelbarrow chandelier accordion".split()),
+    "place": tuple("observatory lighthouse greenhouse monastery".split()),
+}
+_RARELY = 0.01
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One ambiguous word of a story and what decides it; positions count words from 0.
+
+    Attributes:
+        word: the ambiguous word.
+        sense: which of its senses is meant.
+        cue: the word that decides.
+        cue_at, word_at, answer_at: where the cue, the ambiguous word and the answer stand.
+    """
+
+    word: str
+    sense: Sense
+    cue: str
+    cue_at: int
+    word_at: int
+    answer_at: int
+
+    @property
+    def distance(self) -> int:
+        """How many words before the ambiguous one the cue stands."""
+        return self.word_at - self.cue_at
+
+    @property
+    def other(self) -> Sense:
+        """The sense that is not meant."""
+        first, second = AMBIGUOUS[self.word]
+        return second if self.sense == first else first
+
+
+@dataclass(frozen=True)
+class Story:
+    """Words with their ground truth.
+
+    Attributes:
+        words: of the story, full stops included.
+        decisions: in the order of their ambiguous words.
+    """
+
+    words: tuple[str, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def text(self) -> str:
+        """The words with blanks between them."""
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Recital:
+    """`period` random words, all different, said again and again.
+
+    Attributes:
+        words: of the recital; from `period` on each equals the one `period` before it.
+        period: after how many words it starts again.
+    """
+
+    words: tuple[str, ...]
+    period: int
+
+    @property
+    def text(self) -> str:
+        """The words with blanks between them."""
+        return " ".join(self.words)
+
+
+def stories(count: int, seed: int, distances: Sequence[int] | None = None) -> Iterator[Story]:
+    """`count` stories.
+
+    Args:
+        count: how many.
+        seed: the same seed gives the same stories.
+        distances: the first decision of each story has one of these distances, in turn; any from 1 to 64 when None.
+    """
+    rng = Random(seed)
+    for i in range(count):
+        yield story(rng, None if distances is None else distances[i % len(distances)])
+
+
+def recitals(count: int, seed: int, length: int = LENGTH, periods: tuple[int, int] = (4, 30)) -> Iterator[Recital]:
+    """`count` recitals of `length` words, each period from `periods[0]` to `periods[1]` alike."""
+    rng = Random(seed)
+    for _ in range(count):
+        yield recital(rng, length, rng.randint(*periods))
+
+
+def story(rng: Random, distance: int | None = None) -> Story:
+    """One story.
+
+    Args:
+        rng: where all chance comes from.
+        distance: between cue and ambiguous word of one of its decisions, in words, from 1 to 64; drawn when None.
+
+    Raises:
+        ValueError: for a distance out of reach.
+    """
+    if distance is not None and not 1 <= distance <= FURTHEST:
+        raise ValueError(f"a distance is from 1 to {FURTHEST} words, not {distance}")
+    cast = _Cast(rng)
+    while True:
+        wanted = [distance or rng.randint(1, FURTHEST), *(rng.randint(1, FURTHEST) for _ in range(DECISIONS - 1))]
+        plans = [_plan(rng, cast, word, d) for word, d in zip(rng.sample(sorted(AMBIGUOUS), DECISIONS), wanted)]
+        placed = _place(rng, plans)
+        if placed:
+            return _write(rng, cast, placed)
+
+
+def recital(rng: Random, length: int, period: int) -> Recital:
+    """One recital of `length` words with that period, of words that stories use."""
+    turn = rng.sample(RECITED, period)
+    return Recital(tuple(turn[i % period] for i in range(length)), period)
+
+
+# How a story is built: each decision is one block of words (cue and ambiguous word in the same sentence) or two (a
+# sentence each, a fixed number of words apart); blocks are thrown on the line until none overlap; the gaps are filled.
+
+
+@dataclass(frozen=True)
+class _Block:
+    words: tuple[str, ...]
+    decision: int = -1
+    cue: int | None = None
+    word: int | None = None
+    answer: int | None = None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    word: str
+    sense: Sense
+    cue: str
+    blocks: tuple[tuple[int, _Block], ...]  # offset of each block from the first one's start
+
+    @property
+    def span(self) -> int:
+        offset, last = self.blocks[-1]
+        return offset + len(last.words)
+
+
+class _Cast:
+    """The people of one story and its refrain."""
+
+    def __init__(self, rng: Random) -> None:
+        first = [rng.choice(WOMEN), rng.choice(MEN)]
+        if rng.random() < 4 * _RARELY:
+            first[rng.randrange(2)] = rng.choice(RARE_NAMES)
+        self.people = [(name, surname) for name, surname in zip(first, rng.sample(SURNAMES, 2))]
+        self.refrain = (
+            rng.choice(_NUMBERS), rng.choice(_COLOURS), rng.choice(_MANY), rng.choice(_MANY_DO), rng.choice(_HOW), ".",
+        )  # fmt: skip
+
+    def name(self, rng: Random, room: int) -> tuple[str, ...]:
+        """A person's full name, or the first name where there is room for one word only."""
+        person = rng.choice(self.people)
+        return person if room >= 2 and rng.random() < 0.7 else person[:1]
+
+
+def _plan(rng: Random, cast: _Cast, word: str, distance: int) -> _Plan:
+    sense = rng.choice(AMBIGUOUS[word])
+    cue = rng.choice(sense.cues)
+    one = _one_sentence(rng, word, sense, cue, distance)
+    if one:
+        return _Plan(word, sense, cue, ((0, one),))
+    asks = _asking(rng, word, sense)
+    tells = _telling(rng, cast, cue, distance - 2)  # "the" and the word itself count too
+    assert asks.word is not None and tells.cue is not None
+    return _Plan(word, sense, cue, ((0, tells), (tells.cue + distance - asks.word, asks)))
+
+
+def _one_sentence(rng: Random, word: str, sense: Sense, cue: str, distance: int) -> _Block | None:
+    verb, adjective = rng.choice(sense.verbs), rng.choice(sense.adjectives)
+    direct = rng.random() < 0.5
+    end = (verb, ".") if direct else ("was", adjective, ".")
+    if distance == 1:
+        return _Block(("the", cue, word, *end), cue=1, word=2, answer=3 if direct else 4)
+    if distance == 2:
+        return _Block(("by", "the", cue, "the", word, *end), cue=2, word=4, answer=5 if direct else 6)
+    if distance == 3 and rng.random() < 0.7:
+        words = ("the", cue, rng.choice(_LEAVES), "the", word, adjective, ".")
+        return _Block(words, cue=1, word=4, answer=5)
+    return None
+
+
+def _asking(rng: Random, word: str, sense: Sense) -> _Block:
+    if rng.random() < 0.5:
+        return _Block(("the", word, rng.choice(sense.verbs), "."), word=1, answer=2)
+    return _Block(("the", word, "was", rng.choice(sense.adjectives), "."), word=1, answer=3)
+
+
+def _telling(rng: Random, cast: _Cast, cue: str, room: int) -> _Block:
+    """A sentence with the cue in it and at most `room` words after the cue, the full stop included."""
+    tails = [(), (rng.choice(_HOW),), ("in", "the", rng.choice(_PLACES)), ("one", rng.choice(_TIMES))]
+    if room >= 4 and rng.random() < 0.25:
+        return _Block(("the", cue, rng.choice(_LEAVES), "the", rng.choice(_PLACES), "."), cue=1)
+    tail = rng.choice([tail for tail in tails if len(tail) + 1 <= room])
+    article = rng.choice(("the", "an" if cue[0] in "aeiou" else "a"))
+    start = (*cast.name(rng, 2), rng.choice(_SEEN), article)
+    return _Block((*start, cue, *tail, "."), cue=len(start))
+
+
+def _place(rng: Random, plans: list[_Plan], tries: int = 60) -> list[tuple[int, int, _Block, _Plan]] | None:
+    """(start, number of the plan, block, plan) in order of start, no two overlapping; None where no luck was had."""
+    for _ in range(tries):
+        found = []
+        for i, plan in enumerate(plans):
+            start = rng.randint(0, LENGTH - plan.span)
+            found += [(start + offset, i, block, plan) for offset, block in plan.blocks]
+        found.sort(key=lambda item: item[0])
+        if all(a[0] + len(a[2].words) <= b[0] for a, b in zip(found, found[1:])):
+            return found
+    return None
+
+
+def _write(rng: Random, cast: _Cast, placed: list[tuple[int, int, _Block, _Plan]]) -> Story:
+    words: list[str] = []
+    marks: dict[int, dict[str, int]] = {}
+    for start, i, block, _ in placed:
+        words += _filling(rng, cast, start - len(words))
+        for mark in ("cue", "word", "answer"):
+            where = getattr(block, mark)
+            if where is not None:
+                marks.setdefault(i, {})[mark] = len(words) + where
+        words += block.words
+    words += _filling(rng, cast, LENGTH - len(words))
+    plans = {i: plan for _, i, _, plan in placed}
+    decisions = [
+        Decision(plan.word, plan.sense, plan.cue, marks[i]["cue"], marks[i]["word"], marks[i]["answer"])
+        for i, plan in plans.items()
+    ]
+    return Story(tuple(words), tuple(sorted(decisions, key=lambda decision: decision.word_at)))
+
+
+def _filling(rng: Random, cast: _Cast, room: int) -> list[str]:
+    """Exactly `room` words that decide nothing: sentences, or one or two words that lead to the next sentence."""
+    words: list[str] = []
+    while room >= 3:
+        size = room if room <= 7 else min(rng.randint(4, 10), room)
+        if 0 < room - size < 3:
+            size -= 3 - (room - size) if size >= 6 else 0
+        refrain = size >= len(cast.refrain) and rng.random() < 0.35
+        sentence = list(cast.refrain) if refrain else _sentence(rng, cast, size)
+        words += sentence
+        room -= len(sentence)
+    if room == 2:
+        words += ["and", rng.choice(_LEADS)]
+    elif room == 1:
+        words.append(rng.choice(_LEADS))
+    return words
+
+
+def _sentence(rng: Random, cast: _Cast, size: int) -> list[str]:
+    """A sentence of exactly `size` words (3 to 10), the full stop included."""
+    kind = rng.random()
+    if size >= 5 and kind < 0.35:
+        return _transitive(rng, cast, size)
+    if size >= 4 and kind < 0.6:
+        animal = rng.random() < 0.5
+        noun = _noun(rng, "animal" if animal else "person")
+        core = ["the", noun, rng.choice(_ANIMAL_DOES if animal else _PERSON_DOES)]
+        if size >= 5 and size != 7 and rng.random() < 0.5:
+            core.insert(1, rng.choice(_OF_ANIMALS if animal else _OF_PEOPLE))
+    else:
+        core = [*cast.name(rng, size - 2), rng.choice(_PERSON_DOES)]
+    return _padded(rng, core, size)
+
+
+def _transitive(rng: Random, cast: _Cast, size: int) -> list[str]:
+    what = rng.random()
+    if what < 0.3:
+        core = ["the", _noun(rng, "animal"), rng.choice(_ANIMAL_TO_ANIMAL), "the", _noun(rng, "animal")]
+        adjectives = _OF_ANIMALS
+    else:
+        food = what < 0.6
+        who = [*cast.name(rng, size - 4)] if rng.random() < 0.6 or size < 6 else ["the", _noun(rng, "person")]
+        verb = rng.choice(_PERSON_TO_FOOD if food else _PERSON_TO_THING)
+        core = [*who, verb, "the", rng.choice(_FOOD) if food else _noun(rng, "thing")]
+        adjectives = _OF_FOOD if food else _OF_THINGS
+    if len(core) + 1 > size:
+        core = [*cast.name(rng, 1)[:1], "sold", "the", _noun(rng, "thing")]
+        adjectives = _OF_THINGS
+    if len(core) + 1 < size and rng.random() < 0.5:
+        core.insert(-1, rng.choice(adjectives))
+    return _padded(rng, core, size)
+
+
+def _padded(rng: Random, core: list[str], size: int) -> list[str]:
+    """`core` with a place, a manner or a time after it until it has `size` words with its full stop."""
+    room = size - len(core) - 1
+    if room >= 3:
+        place = [rng.choice(_PREPOSITIONS), "the", _noun(rng, "place")]
+        if room >= 4 and room != 5 and rng.random() < 0.5:
+            place.insert(2, rng.choice(_OF_PLACES))
+        core = core + place
+        room -= len(place)
+    if room >= 2:
+        core = core + ["one", rng.choice(_TIMES)]
+        room -= 2
+    lead = [rng.choice(_LEADS)] if room >= 2 else []
+    room -= len(lead)
+    manner = [rng.choice(_HOW)] if room else []
+    return [*lead, *core, *manner, "."]
+
+
+_NOUNS = {"person": _PEOPLE, "animal": _ANIMALS, "thing": _THINGS, "place": _PLACES}
+
+
+def _noun(rng: Random, kind: str) -> str:
+    return rng.choice(RARE[kind] if rng.random() < _RARELY else _NOUNS[kind])
+
+
+#: Words of which recitals are made: everyday words of the stories.
+RECITED: tuple[str, ...] = (
+    *AMBIGUOUS,
+    *(cue for senses in AMBIGUOUS.values() for sense in senses for cue in sense.cues),
+    *_PEOPLE, *_ANIMALS, *_THINGS, *_FOOD, *_PLACES, *_COLOURS, *_MANY, *_NUMBERS, *WOMEN, *MEN, *SURNAMES,
+)  # fmt: skip
