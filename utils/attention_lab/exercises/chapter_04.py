@@ -1539,21 +1539,20 @@ def _put_back(f: Rows, x: Array) -> Array:
 
 # --- the questions ---------------------------------------------------------------------------------------------------
 
-_BANK = Question(
-    name="04_bank_looks_at",
+_CLERK = Question(
+    name="04_clerk_changes",
     chapter="04",
-    prompt="In 'the boat left the bank', at which word will 'bank' look most?",
-    right="boat",
-    because="The query of 'bank' starts with 1.6 and the key of 'boat' with 1.8: 2.88, the largest product in its row.",
-    choices=lesson.VOCABULARY,
+    prompt="In 'the clerk left the bank', what is different for 'bank'?",
+    right="its blend",
+    because="boat and clerk have the same key, so scores and pattern stay; they differ in what they hand over.",
+    choices=("its query", "its scores", "its pattern", "its blend"),
     wrong={
-        "the": "The key of 'the' is zero in both entries: nothing can match it well.",
-        "clerk": "No 'clerk' is in this sentence; it comes in the next one.",
-        "left": "'left' has a key of 0.2 in the first entry, 'boat' one of 1.8.",
-        "bank": "'bank' asks for water or money that is no place; its own key is zero in that entry.",
+        "its query": "The query of 'bank' is made of the row of 'bank' alone, and that row is the same.",
+        "its scores": "Scores are made of its query and of the keys. Do 'boat' and 'clerk' have different keys?",
+        "its pattern": "The pattern is made of the scores. Do 'boat' and 'clerk' have different keys?",
     },
-    otherwise="Which key is largest in the entry in which the query of 'bank' is large?",
-    hints=("'bank' is a place, and W_Q turns the column 'place' into the first entry of the query.",),
+    otherwise="W_K treats water and money alike. Which matrix tells them apart?",
+    hints=("Compare the rows 'water' and 'money' of W_K, and then of W_V.",),
 )
 
 _VARIANCE = Question(
@@ -1666,6 +1665,6 @@ _BUG_STATIC = _bug(
     "Compare row 0 and row 2 of the pattern with each other.",
 )
 
-QUESTIONS: tuple[Question, ...] = (_BANK, _VARIANCE, _ENTROPY, _LOST, _REACH, _BUG_AXIS, _BUG_STATIC)
+QUESTIONS: tuple[Question, ...] = (_VARIANCE, _ENTROPY, _CLERK, _LOST, _REACH, _BUG_AXIS, _BUG_STATIC)
 
 EXERCISES: tuple[Exercise, ...] = (_SCORES, _PATTERN, _ATTEND, _ADD, _INFLUENCE)
