@@ -35,11 +35,12 @@ def cast(value: Any, dtype: str) -> Any:
     return value
 
 
-def _materialise(value: Any, framework: str) -> Any:
+def materialise(value: Any, framework: str) -> Any:
+    """A case's argument as a candidate gets it: `Fn`s as functions, arrays as copies or tensors."""
     if isinstance(value, Fn):
         return functools.partial(probes.FUNCTIONS[value.name], **value.params)
     if isinstance(value, tuple):
-        return tuple(_materialise(item, framework) for item in value)
+        return tuple(materialise(item, framework) for item in value)
     if isinstance(value, np.ndarray) and framework == "torch":
         import torch
 
@@ -47,7 +48,8 @@ def _materialise(value: Any, framework: str) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _as_array(value: Any) -> np.ndarray | None:
+def as_array(value: Any) -> np.ndarray | None:
+    """An array or a tensor as an array that shares its memory; None for anything else."""
     if isinstance(value, np.ndarray):
         return value
     if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
@@ -77,12 +79,16 @@ class LocalCaller:
         candidate: the learner's function or class.
         framework: "numpy" or "torch", what arrays become.
         reference: True for our own implementations, which get float64 whatever the precision of the case.
+
+    Attributes:
+        given: the arguments of the last call, as the candidate left them.
     """
 
     def __init__(self, candidate: Callable[..., Any], framework: str, reference: bool = False) -> None:
         self.candidate = candidate
         self.framework = framework
         self.reference = reference
+        self.given: tuple[Any, ...] = ()
 
     def __call__(self, case: Case, dtype: str) -> Outcome:
         printed = io.StringIO()
@@ -96,32 +102,33 @@ class LocalCaller:
         args = cast(case.args, dtype)
         if self.reference:  # the values that the candidate gets, in double precision
             args = cast(args, "float64")
-        given = tuple(_materialise(arg, self.framework) for arg in args)
+        given = self.given = tuple(materialise(arg, self.framework) for arg in args)
         value, failure = None, None
         try:
             value = probes.SCRIPTS[case.script](self.candidate, given)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
             failure = error
-        altered = [i for i, (old, new) in enumerate(zip(args, given, strict=True)) if _altered(old, new)]
+        touched = [i for i, (old, new) in enumerate(zip(args, given, strict=True)) if altered(old, new)]
         shared = [i for i, new in enumerate(given) if _shares(value, new)]
-        names = parameter_names(self.candidate, len(args)) if altered or shared else ()
-        changed = tuple(names[i] for i in altered)
+        names = parameter_names(self.candidate, len(args)) if touched or shared else ()
+        changed = tuple(names[i] for i in touched)
         if failure is not None:
             return replace(_failed(failure, self.candidate), changed=changed)
         return Outcome(value=plain(value), changed=changed, shares=tuple(names[i] for i in shared))
 
 
-def _altered(old: Any, new: Any) -> bool:
+def altered(old: Any, new: Any) -> bool:
+    """Whether an argument is not what it was before the call; tuples are compared part by part."""
     if isinstance(old, tuple):
-        return any(_altered(o, n) for o, n in zip(old, new, strict=True))
-    array = _as_array(new)
+        return any(altered(o, n) for o, n in zip(old, new, strict=True))
+    array = as_array(new)
     if not isinstance(old, np.ndarray) or array is None:
         return False
     return not np.array_equal(old, array, equal_nan=old.dtype.kind == "f")
 
 
 def _shares(value: Any, argument: Any) -> bool:
-    result, given = _as_array(value), _as_array(argument)
+    result, given = as_array(value), as_array(argument)
     return result is not None and given is not None and np.shares_memory(result, given)
 
 

@@ -26,6 +26,7 @@ class Failure:
     reference: Outcome
     got: Outcome
     call: Caller
+    reveal: bool = True  # whether a sentence may tell the expected number
 
     def reference_on(self, case: Case) -> Outcome:
         """What the reference does on another case."""
@@ -376,9 +377,10 @@ def _first_wrong_entry(failure: Failure) -> str:
     got, expected = failure.got.value, failure.reference.value
     wrong = np.argwhere(~close(got, expected, failure.dtype))
     place = tuple(int(i) for i in wrong[0])
+    should = f" and should be {expected[place]:.4g}" if failure.reveal else ""
     return (
         f"{len(wrong)} of {expected.size} entries are wrong; the first, at {_index_text(wrong[0])}, "
-        f"is {got[place]:.4g} and should be {expected[place]:.4g}."
+        f"is {got[place]:.4g}{should}."
     )
 
 
