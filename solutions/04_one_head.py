@@ -16,7 +16,7 @@
 # Chapter 03 asked one question at a time and left the dial to you. Here every word asks at once, the dial gets a fixed
 # value with a measured reason, and what comes back is added to the row that asked.
 #
-# - **At its end** you can compute an attention head from start to finish, say what the √d_k in it is for, and see with an
+# - **At its end** you can compute an attention head from start to finish, say what its √d_k is for, and see with an
 #   instrument of your own which rows of any function read which.
 # - **Time:** 45 minutes.
 # - **You need:** chapter 03, matrix products, NumPy's `axis` and `keepdims`.
@@ -26,9 +26,9 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise, hint, progress
+from attention_lab import answer, exercise
 from attention_lab.figures import chapter_04 as charts
-from attention_lab.figures import picture, side_by_side
+from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, COLUMNS, W_K, W_Q, W_V, WORDS, rows
 from attention_lab.widgets import Choice, PatternData, PatternView, Slider, explore
 
@@ -37,21 +37,17 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## All words ask at once
 #
-# Three products give every word of *the boat left the bank* its query, its key and its value.
+# Three products give every word of *the boat left the bank* its query, its key and its value. One more compares every
+# query with every key: row = the word that looks, column = the word looked at.
 
 # %% tags=["nbval-check-output"]
 x = rows(WORDS)  # (T, d) = (5, 4)
 q, k, v = x @ W_Q, x @ W_K, x @ W_V  # (5, 2), (5, 2), (5, 4)
-for word, *views in zip(WORDS, q, k, v):
-    print(f"{word:>4}   query {views[0]}   key {views[1]}   value {views[2]}")
-
-# %% [markdown]
-# One product compares every query with every key. Row = the word that looks, column = the word looked at.
-
-# %% tags=["nbval-check-output"]
+for i, word in enumerate(WORDS):
+    print(f"{word:>4}   query {q[i]}   key {k[i]}   value {v[i]}")
 raw = q @ k.T  # (T, S) = (5, 5)
 print(raw)
-print("bank looks at boat:", raw[4, 1], "= 1.6 · 1.8 + 0 · 0")
+print(f"bank looks at boat: 1.6 · 1.8 + 0 · 0 = {raw[4, 1]:.2f}")
 
 # %% [markdown]
 # ## How large is a score?
@@ -80,6 +76,7 @@ for d_k in (4, 16, 64, 256):
 # The scores of all queries for all keys. Leading axes hold a batch: each sentence is scored by itself.
 # Two things go wrong most often: a transpose that also turns the batch, and a size that is read off the wrong axis.
 
+
 # %%
 @exercise
 def scaled_scores(q, k):
@@ -89,28 +86,17 @@ def scaled_scores(q, k):
     ### END SOLUTION
 
 
-# %%
-# hint("scaled_scores")      # take off the first # to see it; hint("scaled_scores", 2) says more
-
 # %% [markdown]
 # ## The pattern
 #
-# A softmax turns each row of scores into shares. Along the wrong axis it gives shares, too, all between 0 and 1:
-
-# %% tags=["nbval-check-output"]
-risen = np.exp(scaled_scores(q, k))
-by_column = risen / risen.sum(axis=0)
-print(by_column)
-print("rows sum to", by_column.sum(axis=1))
-
-# %% [markdown]
-# Now each *key* hands out one unit among the queries. The first *the* takes home 0.762 and *left* 1.363, so the size of
-# a blend depends on who else asks.
+# A softmax turns each row of scores into shares. Along the wrong axis it gives shares, too, all between 0 and 1; what
+# is wrong with them you will see under *Find the bug*.
 #
 # ### Exercise: attention_pattern (6 min, difficulty 2)
 #
-# The softmax of the scaled scores: every row sums to 1, for one sentence and for a batch. Scores may be as large as 1000, so
-# take something away before `exp`, as in chapter 03.
+# The softmax of the scaled scores: every row sums to 1, for one sentence and for a batch. Scores may be as large as
+# 1000, so take something away before `exp`, as in chapter 03.
+
 
 # %%
 @exercise
@@ -129,9 +115,6 @@ print(pattern)
 print("rows sum to", pattern.sum(axis=-1))
 print("each row reads itself:", np.diag(pattern))
 
-# %%
-picture(charts.sentence_chart(), pattern, size=(5.2, 3.8))
-
 # %% [markdown]
 # *bank* gives *boat* 0.643, and *left* gives *bank* 0.624. Nobody gives 0: each row reads itself, and *the*, too.
 #
@@ -143,21 +126,19 @@ picture(charts.sentence_chart(), pattern, size=(5.2, 3.8))
 #
 # ### Question: entropy at 64
 #
-# With the scale a pattern has about 3.4 bits, at any width. How many has it without the scale at d_k = 64? Choose one: `"3.4"`,
-# `"2.5"`, `"0.6"`, `"0"`.
+# With the scale a pattern has about 3.4 bits, at any width. How many has it without the scale at d_k = 64?
+# Choose one: `"3.4"`, `"2.5"`, `"0.6"`, `"0"`. Then move the slider.
 
 # %%
 answer("04_entropy_at_64", "0.6")
 
-# %% [markdown]
-# Eight queries look at 16 keys. Widen them, with and without a scale.
 
 # %%
 def patterns_at(d_k, divided_by):
     power = charts.DIVISORS[divided_by]
     found = charts.saturation(d_k, power)
-    text = (f"d_k = {d_k}, scores divided by {divided_by}: variance {found.variance:.2f}, "
-            f"entropy {found.entropy:.2f} of 4 bits, gradient {found.gradient:.2f}.")
+    text = f"d_k = {d_k}, scores divided by {divided_by}: variance {found.variance:.2f}, "
+    text += f"entropy {found.entropy:.2f} of 4 bits, gradient {found.gradient:.2f}."
     bars = {"entropy / 4 bits": found.entropy / 4, "largest weight": found.largest, "gradient": found.gradient}
     return PatternData(charts.sample_pattern(d_k, power), text, bars)
 
@@ -171,30 +152,24 @@ explore(
 # %% tags=["nbval-check-output", "claim-C10"]
 for divided_by, power in charts.DIVISORS.items():
     for d_k in (4, 64, 256):
-        found = charts.saturation(d_k, power)
-        print(f"divided by {divided_by:7} d_k = {d_k:3}: entropy {found.entropy:.1f} bits, gradient {found.gradient:.2f}")
-
-# %% [markdown]
-# - **Not scaled**, the pattern hardens as queries widen: 2.5, 0.6, 0.3 bits. That is a *saturated* softmax. The *gradient* is
-#   the size of ∂pattern/∂scores: how far the pattern moves when the scores are nudged, and so how much training can
-#   change about where a word looks. It falls from 0.32 to 0.10.
-# - **Divided by √d_k**, both stay where they are: 3.4 bits, 0.30.
-# - **Divided by d_k**, the scale is too strong. The pattern is flat, 4.0 bits, and wide queries can hardly say what they
-#   want.
+        one = charts.saturation(d_k, power)
+        print(f"divided by {divided_by:7} d_k = {d_k:3}: entropy {one.entropy:.1f} bits, gradient {one.gradient:.2f}")
+one = charts.saturation(64, 0.5, spread=3)
+print(f"numbers 3 times as large, d_k = 64, divided by √d_k: variance {one.variance:.0f}, entropy {one.entropy:.1f}")
 
 # %%
 picture(charts.width_chart(), charts.width_lines(), size=(9.6, 3.2))
 
 # %% [markdown]
-# The scale assumes numbers of variance 1. Let training make queries and keys three times as large, and the scaled softmax
-# saturates all the same:
-
-# %% tags=["nbval-check-output"]
-for spread in (1, 2, 3):
-    found = charts.saturation(64, 0.5, spread)
-    print(f"entries {spread} times as large: variance {found.variance:2.0f}, entropy {found.entropy:.1f}, gradient {found.gradient:.2f}")
-
-# %% [markdown]
+# - **Not scaled**, the pattern hardens as queries widen: 2.5, 0.6, 0.3 bits. That is a *saturated* softmax. The
+#   *gradient* is the size of ∂pattern/∂scores: how far the pattern moves when the scores are nudged, and so how much
+#   training can change about where a word looks. It falls from 0.32 to 0.10.
+# - **Divided by √d_k**, both stay where they are: 3.4 bits, 0.30.
+# - **Divided by d_k**, the pattern is flat, 4.0 bits: wide queries can hardly say what they want.
+#
+# The scale counts on numbers of variance 1. Let training make queries and keys three times as large, and the scaled
+# softmax saturates all the same: the variance is 80, and 0.5 bits are left.
+#
 # ## The blend
 #
 # Each query takes the values along, in the shares of its row of the pattern.
@@ -202,6 +177,7 @@ for spread in (1, 2, 3):
 # ### Exercise: attend (4 min, difficulty 1)
 #
 # The whole head after the three products. d_v may differ from d_k.
+
 
 # %%
 @exercise
@@ -214,34 +190,18 @@ def attend(q, k, v):
 
 # %% tags=["nbval-check-output"]
 blend = attend(q, k, v)  # (5, 4)
-for word, share, value in zip(WORDS, pattern[4], v):
-    print(f"{share:.3f} of {word:4} {value}")
+for i, word in enumerate(WORDS):
+    print(f"{pattern[4, i]:.3f} of {word:4} {v[i]}")
 print("blend of bank ", blend[4], "in", *COLUMNS)
 
 # %% [markdown]
 # ### Question: what the clerk changes
 #
-# In *the clerk left the bank*, what is different for *bank*? Choose one: `"its query"`, `"its scores"`, `"its pattern"`,
-# `"its blend"`.
+# In *the clerk left the bank*, what is different for *bank*? Choose one: `"its query"`, `"its scores"`,
+# `"its pattern"`, `"its blend"`.
 
 # %%
 answer("04_clerk_changes", "its blend")
-
-# %%
-def looking(second_word, asking):
-    y = rows(f"the {second_word} left the bank")
-    ways = attention_pattern(y @ W_Q, y @ W_K)
-    bars = dict(zip(COLUMNS, (ways @ (y @ W_V))[asking - 1]))
-    words = ("the", second_word, "left", "the", "bank")
-    text = f"{words[asking - 1]} looks most at {words[ways[asking - 1].argmax()]}; its blend is drawn as bars."
-    return PatternData(ways, text, bars, queries=words, keys=words)
-
-
-explore(
-    looking,
-    [Choice("second_word", ["boat", "clerk"], "boat"), Slider("asking", 1, 5, 5, label="asking word, 1 to 5")],
-    PatternView(WORDS, WORDS, title="Who looks at whom", bars_title="blend of the asking word"),
-)
 
 # %% [markdown]
 # ## The blend is added
@@ -264,12 +224,13 @@ for words in (WORDS, CLERK_WORDS):
 
 # %% [markdown]
 # Replaced, *bank* is no place any more: `W_V` hands no place over, so no blend holds one. Added, the row keeps its
-# 0.8 of place, and it leans: 1.023 water against 0.444 money beside the boat, the other way round with the clerk. What *bank*
-# could not say in chapter 01 it says now.
+# 0.8 of place, and it leans: 1.023 water against 0.444 money beside the boat, the other way round with the clerk.
+# What *bank* could not say in chapter 01 it says now.
 #
 # ### Exercise: add_update (3 min, difficulty 1)
 #
 # The row goes on, with what attention found added. Others may still need the old rows: leave `x` as it was.
+
 
 # %%
 @exercise
@@ -281,20 +242,31 @@ def add_update(x, update):
 
 
 # %%
-x_clerk = rows(CLERK_WORDS)
-blend_clerk = attend(x_clerk @ W_Q, x_clerk @ W_K, x_clerk @ W_V)
-parts = [(x[4], blend[4], add_update(x, blend)[4]), (x_clerk[4], blend_clerk[4], add_update(x_clerk, blend_clerk)[4])]
-both = side_by_side(charts.row_chart("Beside the boat bank leans to water"), charts.row_chart("With the clerk, to money"))
-picture(both, [dict(zip(charts.ROW_PARTS, part)) for part in parts], size=(9.6, 3.4))
+def looking(second_word, asking, blend):
+    words = ("the", second_word, "left", "the", "bank")
+    y = rows(words)
+    ways, found = attention_pattern(y @ W_Q, y @ W_K), attend(y @ W_Q, y @ W_K, y @ W_V)
+    new = add_update(y, found) if blend == "is added" else found
+    text = f"{words[asking - 1]} looks most at {words[ways[asking - 1].argmax()]}. The bars are its row afterwards."
+    return PatternData(ways, text, dict(zip(COLUMNS, new[asking - 1], strict=True)), queries=words, keys=words)
+
+
+second = Choice("second_word", ["boat", "clerk"], "boat")
+ways_to_use_it = Choice("blend", ["is added", "takes the row's place"], "is added", label="the blend")
+explore(
+    looking,
+    [second, Slider("asking", 1, 5, 5, label="asking word, 1 to 5"), ways_to_use_it],
+    PatternView(WORDS, WORDS, title="Who looks at whom", bars_title="the asking word's new row", bars_high=1.2),
+)
 
 # %% [markdown]
-# In a model the sum goes on to an MLP, which works on each row alone, and then to the next layer. Chapter 09 follows it through a
-# whole model and finishes this claim.
+# In a model the sum goes on to an MLP, which works on each row alone, and then to the next layer. Chapter 09 follows
+# it through a whole model and finishes this claim.
 #
 # ## A microscope
 #
-# Formulas say who reads whom. Code can say something else, and shapes will not tell you. So build an instrument: change one
-# input row, and see which output rows move.
+# Formulas say who reads whom. Code can say something else, and shapes will not tell you. So build an instrument:
+# change one input row, and see which output rows move.
 #
 # ### Question: reach of a query
 #
@@ -303,9 +275,6 @@ picture(both, [dict(zip(charts.ROW_PARTS, part)) for part in parts], size=(9.6, 
 # %%
 answer("04_query_reach", 1)
 
-# %% [markdown]
-# A change can be invisible. Here it adds 1 to all numbers of a row, and the function takes each row's mean away, as real
-# models do:
 
 # %% tags=["nbval-check-output"]
 def centred(x):
@@ -313,17 +282,19 @@ def centred(x):
 
 
 row = np.array([[3.0, 1.0, 4.0, 8.0]])
-print("add 1 everywhere: moved", np.any(centred(row + 1) != centred(row)))
-print("add 1, 2, 3, 4:   moved", np.any(centred(row + [1, 2, 3, 4]) != centred(row)))
+print("add 1 to each:  moved", np.any(centred(row + 1) != centred(row)))
+print("add 1, 2, 3, 4: moved", np.any(centred(row + [1, 2, 3, 4]) != centred(row)))
 
 # %% [markdown]
-# Zeroing a row fails where it is zero already, and a tiny step fails where numbers are rounded. Make your
-# change large and different in every entry.
+# A change can be invisible. Here the function takes each row's mean away, as real models do, and never notices the 1.
+# Zeroing a row fails where it is zero already, and a tiny step fails where numbers are rounded. Make your change large
+# and different in every entry.
 #
 # ### Exercise: influence_map (10 min, difficulty 3)
 #
-# Entry [i, j] is True when changing row j of `x` changes row i of `f(x)` in any digit. `f` may write into the
-# array that it gets, and may return that very array; `x` stays as it was.
+# Entry [i, j] is True when changing row j of `x` changes row i of `f(x)` in any digit. `f` may write into the array
+# that it gets, and may return that very array; `x` stays as it was.
+
 
 # %%
 @exercise
@@ -345,19 +316,26 @@ def head(x):
     return attend(x @ W_Q, x @ W_K, x @ W_V)
 
 
-print("head:", influence_map(head, x).sum(), "of 25    one query changed:", influence_map(lambda q: attend(q, k, v), q).sum())
-print("a product with a matrix:", influence_map(lambda x: x @ W_V, x).sum())
-by_query = influence_map(lambda q: attend(q, k, v), q)
+by_query = influence_map(lambda queries: attend(queries, k, v), q)
 print(by_query.astype(int))
+print("a query moves", by_query.sum(), "of 25; a row of x in the head moves", influence_map(head, x).sum())
+print("a row of x in a product with a matrix moves", influence_map(lambda x: x @ W_V, x).sum())
 
 # %% [markdown]
-# In a head every row reads every row. A query reaches its own blend and no other: no query waits for another
-# one's result, which chapter 06 builds on. A product with a matrix never leaves its row. Of these steps, attention is the only one that
-# carries anything from word to word.
+# A query reaches its own blend and no other: no query waits for another one's result, which chapter 06 builds on. A
+# row of x is query, key and value at once, and reaches every blend. A product with a matrix never leaves its row: of
+# these steps, attention alone carries anything from word to word.
 #
 # ## Find the bug
 #
-# Both functions below are wrong in a way that public code really was. Both look right at first.
+# Both functions below are wrong in a way that public code really was, and both look right at first.
+#
+# ### Question: bug 1
+#
+# `pattern_1` is right for our sentence. A batch of two sentences comes in, and nothing fails. Which property does it
+# break? Choose one: `"looks ahead"`, `"does not see itself"`, `"rows do not sum to 1"`, `"mixes batch entries"`,
+# `"scrambles words"`, `"forgets order"`, `"changes its input"`, `"ignores the query"`.
+
 
 # %% tags=["nbval-check-output"]
 def pattern_1(q, k):
@@ -367,15 +345,9 @@ def pattern_1(q, k):
 
 print("as it should be, on our sentence:", np.allclose(pattern_1(q, k), attention_pattern(q, k)))
 
-# %% [markdown]
-# ### Question: bug 1
-#
-# A batch of two sentences comes in, and nothing fails. Which property does `pattern_1` break? Choose one: `"looks ahead"`,
-# `"does not see itself"`, `"rows do not sum to 1"`, `"mixes batch entries"`, `"scrambles words"`, `"forgets order"`,
-# `"changes its input"`, `"ignores the query"`.
-
 # %%
 answer("04_bug_axis", "rows do not sum to 1")
+
 
 # %% tags=["nbval-check-output"]
 def blend_in_a_batch(rows_of_q):
@@ -386,26 +358,27 @@ print("rows sum to", pattern_1(np.stack([q, q]), np.stack([k, k]))[0].sum(axis=-
 print(influence_map(blend_in_a_batch, q).astype(int))
 
 # %% [markdown]
-# With a batch, axis 1 holds the queries. The microscope shows it without a look at the code: a query now moves the blends
-# of all others. A well-read collection of annotated models shipped a softmax over the queries; users who trained
-# it both ways saw pictures of the same quality. *It trains* proves nothing.
+# With a batch, axis 1 holds the queries: each *key* now hands out one unit among them. The microscope shows it without
+# a look at the code, for a query moves the blends of all others. A well-read collection of annotated models shipped a
+# softmax over the queries, and a reader who trained it both ways measured no difference in its pictures. *It trains*
+# proves nothing.
+#
+# ### Question: bug 2
+#
+# In `pattern_2` a score is a sum: one number of the query and one of the key. The row of *bank* comes out right. Which
+# of the same eight properties does it break?
 
 # %% tags=["nbval-check-output"]
 a, b = np.array([1.0, 1.0]), q[4] / np.sqrt(2)
 
 
 def pattern_2(q, k):
-    risen = np.exp((q @ a)[:, None] + (k @ b)[None, :])  # a score is a sum: one number of q, one of k
+    risen = np.exp((q @ a)[:, None] + (k @ b)[None, :])
     return risen / risen.sum(axis=-1, keepdims=True)
 
 
 print("bank, as it should be:", attention_pattern(q, k)[4])
 print("bank, by pattern_2:   ", pattern_2(q, k)[4])
-
-# %% [markdown]
-# ### Question: bug 2
-#
-# Which of the same eight properties does `pattern_2` break?
 
 # %%
 answer("04_bug_static", "ignores the query")
@@ -415,22 +388,23 @@ print(pattern_2(q, k))
 print("moved by a query:", influence_map(lambda q: pattern_2(q, k).round(9), q).sum(), "of 25")
 
 # %% [markdown]
-# Every word looks where *bank* looks. The query adds one number to its whole row of scores, and a softmax does not see what is
-# added to all (it moves the last digits, hence `round`). A well-known attention for graphs had scores of this kind, with one bend in
-# between; that all its nodes rank their neighbours alike was published years later (Brody et al. 2021).
+# Every word looks where *bank* looks. The query adds one number to its whole row of scores, and a softmax does not see
+# what is added to all (it moves the last digits, hence `round`). A well-known attention for graphs had scores of this
+# kind, with one bend in between; that it ranks the neighbours of all nodes alike was published years later (Brody,
+# Alon and Yahav, "How attentive are graph attention networks?", 2021).
 #
 # ## What you showed
 #
 # - **C9** The scores of a query, after softmax, sum to one, and a row reads itself too (*The pattern*).
 # - **C10** Scores are divided by √d_k because their variance grows with d_k and the softmax saturates: entropy and
 #   gradient fall without the scale and stay with it (*Why √d_k*).
-# - **C11** The blend is added to the row and does not replace it (*The blend is added*). That the row goes on to the MLP
-#   is shown in chapter 09.
+# - **C11** The blend is added to the row and does not replace it (*The blend is added*). That the row goes on to the
+#   MLP is shown in chapter 09.
 #
 # ## What is not true
 #
-# - *"The scale prevents small gradients."* It keeps the variance of the scores at 1 *if* queries and keys have variance 1.
-#   Large entries saturate the scaled softmax as well, and the gradient without a scale first rises a little.
+# - *"The scale prevents small gradients."* It keeps the variance of the scores at 1 *if* queries and keys have
+#   variance 1. Large numbers saturate the scaled softmax as well.
 # - *"Attention replaces a word by its context."* The row is still there, in the sum.
 # - *"Right shapes and a falling loss mean that it is right."* Both bugs have the right shapes.
 #
@@ -438,6 +412,3 @@ print("moved by a query:", influence_map(lambda q: pattern_2(q, k).round(9), q).
 #
 # Somebody wrote `W_Q`, `W_K` and `W_V` by hand for five words. In chapter 05 training finds them. Keep the microscope:
 # every chapter from here on uses it.
-
-# %%
-progress()

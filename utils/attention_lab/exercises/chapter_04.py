@@ -1578,7 +1578,7 @@ _ENTROPY = Question(
     chapter="04",
     prompt="A pattern over 16 keys has at most 4 bits of entropy. How many has it at d_k = 64, unscaled?",
     right="0.6",
-    because="Scores with a variance of 64 are some 8 apart, and exp makes a factor of 3,000 of that: one key has it all.",
+    because="Scores with a variance of 64 lie some 8 apart: exp makes that a factor of 3,000, so one key has it all.",
     choices=("3.4", "2.5", "0.6", "0"),
     wrong={
         "3.4": "3.4 bits is what scaled scores give, of any width. The unscaled ones vary 64 times as much.",

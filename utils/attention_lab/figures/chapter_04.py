@@ -12,8 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab import lesson
-from attention_lab.figures.base import Chart, bar_chart, heat_map, line_chart, side_by_side
+from attention_lab.figures.base import Chart, line_chart, side_by_side
 
 Array = NDArray[np.float64]
 
@@ -118,28 +117,12 @@ def width_chart() -> Chart:
     return side_by_side(
         line_chart("Unscaled, variance grows", label, "variance of a score", names, log_x=True, log_y=True),
         line_chart("… entropy falls", label, "entropy, bits", names, log_x=True, y_range=(0, 4)),
-        line_chart("… and so does the gradient", label, "size of ∂pattern/∂scores", names, log_x=True, y_range=(0, 0.4)),
+        line_chart(
+            "… and so does the gradient", label, "size of ∂pattern/∂scores", names, log_x=True, y_range=(0, 0.4)
+        ),
     )
 
 
 def sample_pattern(d_k: int, power: float) -> Array:
     """Eight of the measured patterns, (8, `N_KEYS`), which change bit by bit with the width."""
     return softmax_rows(random_scores(d_k, power)[0, :8])
-
-
-def sentence_chart() -> Chart:
-    """The pattern of the running sentence, (5, 5)."""
-    return heat_map(lesson.WORDS, lesson.WORDS, "bank looks at boat, left looks at bank")
-
-
-ROW_PARTS = ("row", "blend", "row + blend")
-
-
-def row_chart(title: str) -> Chart:
-    """A row, its blend and their sum over the four named columns: data {part: (4,)} for `ROW_PARTS`."""
-    return bar_chart(title, "column of the row", "value", lesson.COLUMNS, ROW_PARTS, y_range=(0, 1.2))
-
-
-def map_chart(words: Sequence[str], title: str) -> Chart:
-    """An influence map, bool (T, T), with 1 for True."""
-    return heat_map(words, words, title, axes=("output row", "input row that is changed"))
