@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 #: The longest distance between a cue and its ambiguous word, in words; the shortest is 1.
@@ -43,8 +44,12 @@ class Sense:
     adjectives: tuple[str, ...]
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 def _sense(name: str, cues: str, verbs: str, adjectives: str) -> Sense:
-    return Sense(name, tuple(cues.split()), tuple(verbs.split()), tuple(adjectives.split()))
+    return Sense(name, _words(cues), _words(verbs), _words(adjectives))
 
 
 #: The ambiguous words and their two senses each.
@@ -83,43 +88,43 @@ AMBIGUOUS: dict[str, tuple[Sense, Sense]] = {
     ),
 }
 
-WOMEN = tuple("Anna Clara Edith Greta Ida Mary Nora Ruth".split())
-MEN = tuple("Ben David Felix Hugo Jacob Otto Peter Simon".split())
-SURNAMES = tuple("Berg Cole Dunn Frost Hale Lund Wolfe Nash Price Reed Stone West".split())
+WOMEN = _words("Anna Clara Edith Greta Ida Mary Nora Ruth")
+MEN = _words("Ben David Felix Hugo Jacob Otto Peter Simon")
+SURNAMES = _words("Berg Cole Dunn Frost Hale Lund Wolfe Nash Price Reed Stone West")
 #: Names that come up seldom, so that a tokenizer has them in pieces.
-RARE_NAMES = tuple("Bartholomew Cassiopeia Evangeline Maximilian Persephone Thaddeus".split())
+RARE_NAMES = _words("Bartholomew Cassiopeia Evangeline Maximilian Persephone Thaddeus")
 
-_PEOPLE = tuple("farmer baker teacher doctor painter child sailor tailor".split())
-_ANIMALS = tuple("dog cat horse goat hen fox".split())
-_THINGS = tuple("table chair book cup basket ladder wheel mirror carpet bottle".split())
-_FOOD = tuple("bread soup apple cake cheese honey".split())
-_PLACES = tuple("garden kitchen market street cellar attic village school".split())
-_PERSON_DOES = tuple("slept laughed waited sang worked cried".split())
-_ANIMAL_DOES = tuple("slept ran waited jumped hid".split())
-_PERSON_TO_THING = tuple("sold mended painted carried bought".split())
-_PERSON_TO_FOOD = tuple("ate cooked bought shared".split())
-_ANIMAL_TO_ANIMAL = tuple("chased followed heard".split())
-_OF_PEOPLE = tuple("old young happy tired kind".split())
-_OF_ANIMALS = tuple("small brown quick lazy".split())
-_OF_THINGS = tuple("new broken plain round blue".split())
-_OF_FOOD = tuple("fresh sweet warm".split())
-_OF_PLACES = tuple("quiet dark large empty".split())
-_HOW = tuple("slowly again today quietly gladly there".split())
-_PREPOSITIONS = tuple("in near behind outside".split())
-_SEEN = tuple("saw remembered mentioned noticed described".split())
+_PEOPLE = _words("farmer baker teacher doctor painter child sailor tailor")
+_ANIMALS = _words("dog cat horse goat hen fox")
+_THINGS = _words("table chair book cup basket ladder wheel mirror carpet bottle")
+_FOOD = _words("bread soup apple cake cheese honey")
+_PLACES = _words("garden kitchen market street cellar attic village school")
+_PERSON_DOES = _words("slept laughed waited sang worked cried")
+_ANIMAL_DOES = _words("slept ran waited jumped hid")
+_PERSON_TO_THING = _words("sold mended painted carried bought")
+_PERSON_TO_FOOD = _words("ate cooked bought shared")
+_ANIMAL_TO_ANIMAL = _words("chased followed heard")
+_OF_PEOPLE = _words("old young happy tired kind")
+_OF_ANIMALS = _words("small brown quick lazy")
+_OF_THINGS = _words("new broken plain round blue")
+_OF_FOOD = _words("fresh sweet warm")
+_OF_PLACES = _words("quiet dark large empty")
+_HOW = _words("slowly again today quietly gladly there")
+_PREPOSITIONS = _words("in near behind outside")
+_SEEN = _words("saw remembered mentioned noticed described")
 _LEAVES = ("left", "found")
-_NUMBERS = tuple("two three four five six seven".split())
-_COLOURS = tuple("green yellow purple silver black white".split())
-_MANY = tuple("stones birds bells stars drums leaves".split())
-_MANY_DO = tuple("fell turned shook shone moved".split())
-_LEADS = tuple("then later soon suddenly".split())
-_TIMES = tuple("morning evening winter summer".split())
+_NUMBERS = _words("two three four five six seven")
+_COLOURS = _words("green yellow purple silver black white")
+_MANY = _words("stones birds bells stars drums leaves")
+_MANY_DO = _words("fell turned shook shone moved")
+_LEADS = _words("then later soon suddenly")
+_TIMES = _words("morning evening winter summer")
 #: Words that come up seldom in stories: tokenizers split them.
 RARE = {
-    "person": tuple("watchmaker astronomer beekeeper ferryman housekeeper".split()),
-    "animal": tuple("hedgehog dragonfly woodpecker salamander".split()),
-    "thing": tuple("telescope umbrella wheelbarrow chandelier accordion".split()),
-    "place": tuple("observatory lighthouse greenhouse monastery".split()),
+    "person": _words("watchmaker astronomer beekeeper ferryman housekeeper"),
+    "animal": _words("hedgehog dragonfly woodpecker salamander"),
+    "thing": _words("telescope umbrella wheelbarrow chandelier accordion"),
+    "place": _words("observatory lighthouse greenhouse monastery"),
 }
 _RARELY = 0.01
 
@@ -225,7 +230,9 @@ def story(rng: Random, distance: int | None = None) -> Story:
     cast = _Cast(rng)
     while True:
         wanted = [distance or rng.randint(1, FURTHEST), *(rng.randint(1, FURTHEST) for _ in range(DECISIONS - 1))]
-        plans = [_plan(rng, cast, word, d) for word, d in zip(rng.sample(sorted(AMBIGUOUS), DECISIONS), wanted)]
+        plans = [
+            _plan(rng, cast, word, d) for word, d in zip(rng.sample(sorted(AMBIGUOUS), DECISIONS), wanted, strict=True)
+        ]
         placed = _place(rng, plans)
         if placed:
             return _write(rng, cast, placed)
@@ -270,7 +277,7 @@ class _Cast:
         first = [rng.choice(WOMEN), rng.choice(MEN)]
         if rng.random() < 4 * _RARELY:
             first[rng.randrange(2)] = rng.choice(RARE_NAMES)
-        self.people = [(name, surname) for name, surname in zip(first, rng.sample(SURNAMES, 2))]
+        self.people = [(name, surname) for name, surname in zip(first, rng.sample(SURNAMES, 2), strict=True)]
         self.refrain = (
             rng.choice(_NUMBERS), rng.choice(_COLOURS), rng.choice(_MANY), rng.choice(_MANY_DO), rng.choice(_HOW), ".",
         )  # fmt: skip
@@ -289,7 +296,8 @@ def _plan(rng: Random, cast: _Cast, word: str, distance: int) -> _Plan:
         return _Plan(word, sense, cue, ((0, one),))
     asks = _asking(rng, word, sense)
     tells = _telling(rng, cast, cue, distance - 2)  # "the" and the word itself count too
-    assert asks.word is not None and tells.cue is not None
+    assert asks.word is not None
+    assert tells.cue is not None
     return _Plan(word, sense, cue, ((0, tells), (tells.cue + distance - asks.word, asks)))
 
 
@@ -332,7 +340,7 @@ def _place(rng: Random, plans: list[_Plan], tries: int = 60) -> list[tuple[int, 
             start = rng.randint(0, LENGTH - plan.span)
             found += [(start + offset, i, block, plan) for offset, block in plan.blocks]
         found.sort(key=lambda item: item[0])
-        if all(a[0] + len(a[2].words) <= b[0] for a, b in zip(found, found[1:])):
+        if all(a[0] + len(a[2].words) <= b[0] for a, b in pairwise(found)):
             return found
     return None
 
