@@ -6,6 +6,8 @@ Letters: S rows that are asked, d_k width of a query or key, d_v width of a valu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,14 +41,14 @@ def _hard_lookup_cases(rng: np.random.Generator) -> list[Case]:
         Case(
             (
                 np.array([3.0, 0.0]),
-                np.array([[1.0, 0.0], [3.0, 1.0], [9.0, 9.0], [-10.0, 0.0], [2.0, 8.0]]),
+                np.array([[1.0, 0.0], [3.0, 0.0], [9.0, 9.0], [-10.0, 0.0], [2.0, 8.0]]),
                 rng.normal(size=(5, 3)),
             ),
-            "the best match is a long key, far from the query",
+            "one key equals the query, and a longer one fits better",
         ),
         Case(
             (
-                np.array([1.0, 2.0]),
+                np.array([2.0, 1.0]),
                 np.array([[-1.5, -1.0], [0.5, -3.0], [-0.5, -0.25], [-1.0, -0.5]]),
                 rng.normal(size=(4, 3)),
             ),
@@ -63,6 +65,14 @@ def _hard_lookup_cases(rng: np.random.Generator) -> list[Case]:
         Case(
             (np.array([1, -2]), np.array([[1, 1], [3, 1], [0, -2], [2, 0]]), rng.normal(size=(4, 3))),
             "whole numbers in query and keys",
+        ),
+        Case(
+            (
+                np.array([1.0, 0.5, 0.0]),
+                np.array([[0.6, 0.2, 1.0], [0.5, 0.3, 0.0], [0.6, 0.8, 0.5], [0.8, 0.6, 2.0], [0.7, 0.2, 0.0]]),
+                rng.normal(size=(5, 4)),
+            ),
+            "the scores lie close together",
         ),
         Case((rng.normal(size=4), rng.normal(size=(1, 4)), rng.normal(size=(1, 2))), "a single key"),
     ]
@@ -104,6 +114,11 @@ def _exact_key(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.nd
         if np.array_equal(key, query):
             return value
     raise KeyError(query)
+
+
+def _keys_in_place(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    keys *= query
+    return values[np.argmax(keys.sum(axis=1))]
 
 
 def _ties_averaged(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -281,22 +296,124 @@ HARD_LOOKUP = Exercise(
             lambda query, keys, values: (keys @ query) @ values,
         ),
         Mistake(
-            "asks_the_values",
-            "You compare the query with the values and not with the keys.",
+            "first_row",
+            "You return the first value, whatever the query asks.",
+            "If another query comes, can another row win?",
+            lambda query, keys, values: values[0],
+        ),
+        Mistake(
+            "last_row",
+            "You return the last value, whatever the query asks.",
+            "If another query comes, can another row win?",
+            lambda query, keys, values: values[-1],
+        ),
+        Mistake(
+            "one_row_late",
+            "You return the value of the row after the best match.",
+            "Which row does the position 0 name?",
+            lambda query, keys, values: values[np.argmax(keys @ query) + 1],
+        ),
+        Mistake(
+            "one_row_early",
+            "You return the value of the row before the best match.",
+            "Which row does the position 0 name?",
+            lambda query, keys, values: values[np.argmax(keys @ query) - 1],
+        ),
+        Mistake(
+            "score_as_position",
+            "You use the best score itself as the number of a row.",
+            "The largest score is 2.88: which row is number 2.88?",
+            lambda query, keys, values: values[int(np.max(keys @ query))],
+        ),
+        Mistake(
+            "scores_rounded",
+            "You round the scores before you compare them, so that close ones become equal.",
+            "Which of the scores 0.7, 1.0 and 1.1 is the largest, and which is it for your function?",
+            lambda query, keys, values: values[np.argmax(np.round(keys @ query))],
+        ),
+        Mistake(
+            "scores_cut",
+            "You cut the scores down to whole numbers before you compare them, so that close ones become equal.",
+            "Which of the scores 0.7, 1.0 and 1.1 is the largest, and which is it for your function?",
+            lambda query, keys, values: values[np.argmax((keys @ query).astype(int))],
+        ),
+        Mistake(
+            "first_column_only",
+            "You compare only the first column of the keys.",
+            "How many numbers has a key, and how many of them does your choice look at?",
+            lambda query, keys, values: values[np.argmax(keys[:, 0])],
+        ),
+        Mistake(
+            "sizes_summed",
+            "You drop the signs of the single products before you add them up.",
+            "What does a negative product say about how well a key fits?",
+            lambda query, keys, values: values[np.argmax(np.abs(keys * query).sum(axis=1))],
+        ),
+        Mistake(
+            "sum_of_query_and_key",
+            "You add query and key where they should be multiplied, so the query makes no difference.",
+            "Add the same number to all scores: does the winner change?",
+            lambda query, keys, values: values[np.argmax(keys + query)],
+        ),
+        Mistake(
+            "largest_value",
+            "You return the largest value, whatever its key is.",
             "Which argument says how a row can be found?",
+            lambda query, keys, values: values[np.argmax(values.sum(axis=1))],
+        ),
+        Mistake(
+            "mean_of_values",
+            "You return the mean of all values, whatever the query asks.",
+            "How many of the values should have a say in the result?",
+            lambda query, keys, values: values.mean(axis=0),
+        ),
+        Mistake(
+            "all_values",
+            "You return all the values.",
+            "How many rows should come back?",
+            lambda query, keys, values: values,
+        ),
+        Mistake(
+            "values_sorted",
+            "You return all the values, in the order of their scores.",
+            "How many rows should come back, and which end of your order is the best match?",
+            lambda query, keys, values: values[np.argsort(keys @ query)],
+        ),
+        Mistake(
+            "values_sorted_best_first",
+            "You return all the values, sorted so that the best match comes first.",
+            "How many rows should come back?",
+            lambda query, keys, values: values[np.argsort(-(keys @ query), kind="stable")],
+        ),
+        Mistake(
+            "changes_its_keys",
+            "Your result is right, but the keys that you were given are changed on the way.",
+            "What does the caller find in its array afterwards, and which line of yours writes into it?",
+            _keys_in_place,
+        ),
+        Mistake(
+            "values_meet_query",
+            "A product joins an axis of d_v numbers with one of d_k numbers: values are compared with queries or keys.",
+            "Which argument says how a row can be found, and what are the shapes on both sides of your product?",
             lambda query, keys, values: values[np.argmax(values @ query)],
         ),
         Mistake(
-            "keys_lie_across",
-            "You multiply query and keys in an order whose sizes do not fit: (d_k,) with (S, d_k).",
-            "A matrix product joins the last axis of the left side with which axis of the right side?",
+            "width_meets_count",
+            "A product joins an axis of d_k numbers with one of S numbers, and they do not fit.",
+            "What are the shapes on both sides of your product, and which axis of each does it join?",
             lambda query, keys, values: values[np.argmax(query @ keys)],
         ),
         Mistake(
-            "dot_lies_across",
-            "You multiply query and keys in an order whose sizes do not fit: (d_k,) with (S, d_k).",
-            "A matrix product joins the last axis of the left side with which axis of the right side?",
+            "width_meets_count_in_dot",
+            "Your dot joins an axis of d_k numbers with one of S numbers, and they do not fit.",
+            "What are the shapes of the two things you give to dot, and which axis of each does it join?",
             lambda query, keys, values: values[np.argmax(np.dot(query, keys))],
+        ),
+        Mistake(
+            "count_meets_width",
+            "A product joins an axis of S numbers with one of d_k numbers, and they do not fit.",
+            "What are the shapes on both sides of your product, and which axis of each does it join?",
+            lambda query, keys, values: values[np.argmax(keys.T @ query)],
         ),
     ),
     accepted={
@@ -327,13 +444,24 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     Subtracting a row's largest score leaves its shares as they are and keeps exp from overflowing.
 
     Args:
-        scores: any shape, a row being what the last axis holds; -inf counts as "no share", but not a row of nothing else.
+        scores: any shape, a row being what the last axis holds; -inf means "no share"; no row holds -inf only.
 
     Returns:
         the shape of `scores`.
     """
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
+
+
+#: What stands in place of the exponential.
+_POWERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "e": np.exp,
+    "2": np.exp2,
+    "10": lambda x: 10.0**x,
+    "none": lambda x: x,
+    "abs": np.abs,
+    "square": np.square,
+}
 
 
 @np.errstate(all="ignore")
@@ -344,38 +472,29 @@ def _softmax_switched(
     minus_inf: float = -np.inf,
     limit: float = np.inf,
     axis: int | None = -1,
-    sum_axis: int | None | str = "axis",
     shift: str = "row",
+    shifted: str = "both",
     keep_max: bool = True,
-    keep_sum: bool = True,
     power: str = "e",
     divide: str = "sum",
+    sum_axis: int | None | str = "axis",
+    keep_sum: bool = True,
     extra: float = 0.0,
     finish: str = "share",
 ) -> np.ndarray:
     """`_softmax` with its defaults; each keyword makes a known mistake."""
     x = sign * (scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64))
     x = np.clip(np.where(np.isneginf(x), minus_inf, x), -limit, limit)
-    over = axis if sum_axis == "axis" else sum_axis
     m = _shift(x, shift, axis, keep_max)
     x = x / m if shift == "ratio" else x - m
-    e = {"e": np.exp, "2": np.exp2, "10": lambda z: 10.0**z, "none": lambda z: z, "abs": np.abs, "square": np.square}[
-        power
-    ](x)
-    e = e if finish != "outside" else np.exp(x + m) - m
-    if divide == "nothing":
-        return e
-    below = {
-        "sum": lambda: e.sum(axis=over, keepdims=keep_sum),
-        "max": lambda: e.max(axis=over, keepdims=True),
-        "mean": lambda: e.mean(axis=over, keepdims=True),
-        "norm": lambda: np.sqrt((e**2).sum(axis=over, keepdims=True)),
-        "scores": lambda: x.sum(axis=over, keepdims=True),
-        "exp_of_sum": lambda: np.exp(x.sum(axis=over, keepdims=True)),
-        "count": lambda: np.full((1,) * x.ndim, x.shape[-1]),
-    }[divide]()
-    share = e / (below + extra)
-    return np.log(share) if finish == "log" else share
+    over = axis if isinstance(sum_axis, str) else sum_axis
+    if shifted == "above":
+        return np.exp(x) / np.exp(x + m).sum(axis=over, keepdims=True)
+    if shifted == "below":
+        return np.exp(x + m) / np.exp(x).sum(axis=over, keepdims=True)
+    e = np.exp(x + m) - m if finish == "outside" else _POWERS[power](x)
+    below = _below(e, x, divide, over, keep_sum) + extra
+    return x - np.log(below) if finish == "log" else e / below
 
 
 def _shift(x: np.ndarray, shift: str, axis: int | None, keep: bool) -> np.ndarray | float:
@@ -392,7 +511,24 @@ def _shift(x: np.ndarray, shift: str, axis: int | None, keep: bool) -> np.ndarra
         return np.abs(x).max(axis=axis, keepdims=True)
     if shift == "first":
         return x[..., :1]
-    return {"mean": np.mean, "min": np.min}[shift](x, axis=axis, keepdims=True)
+    return x.mean(axis=axis, keepdims=True) if shift == "mean" else x.min(axis=axis, keepdims=True)
+
+
+def _below(e: np.ndarray, x: np.ndarray, divide: str, over: int | None, keep: bool) -> np.ndarray | float:
+    """What stands below the fraction bar, from the exponentials `e` of the shifted scores `x`."""
+    if divide == "max":
+        return e.max(axis=over, keepdims=True)
+    if divide == "mean":
+        return e.mean(axis=over, keepdims=True)
+    if divide == "norm":
+        return np.sqrt((e**2).sum(axis=over, keepdims=True))
+    if divide == "scores":
+        return x.sum(axis=over, keepdims=True)
+    if divide == "exp_of_sum":
+        return np.exp(x.sum(axis=over, keepdims=True))
+    if divide == "count":
+        return float(x.shape[-1])
+    return 1.0 if divide == "nothing" else e.sum(axis=over, keepdims=keep)
 
 
 def _softmax_cases(rng: np.random.Generator) -> list[Case]:
@@ -438,6 +574,44 @@ def _softmax_line_by_line(scores: np.ndarray) -> np.ndarray:
         e = np.exp(row - np.max(row))
         out.append(e / np.sum(e))
     return np.array(out)
+
+
+@np.errstate(all="ignore")
+def _softmax_line_by_line_unstable(scores: np.ndarray) -> np.ndarray:
+    return np.array([np.exp(row) / np.exp(row).sum() for row in scores])
+
+
+@np.errstate(all="ignore")
+def _softmax_turned(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores.max(axis=-1, keepdims=True) - scores)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@np.errstate(all="ignore")
+def _softmax_log_space_unstable(scores: np.ndarray) -> np.ndarray:
+    return np.exp(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)))
+
+
+@np.errstate(all="ignore")
+def _softmax_new_axis(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(axis=-1)[:, None])
+    return e / e.sum(axis=-1)[:, None]
+
+
+def _softmax_one_row(scores: np.ndarray) -> np.ndarray:
+    top = max(scores)
+    powers = [math.exp(score - top) for score in scores]
+    return np.array([power / sum(powers) for power in powers])
+
+
+def _softmax_one_row_unstable(scores: np.ndarray) -> np.ndarray:
+    powers = [math.exp(score) for score in scores]
+    return np.array([power / sum(powers) for power in powers])
+
+
+def _softmax_running_sum(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / np.cumsum(e, axis=-1)
 
 
 @np.errstate(all="ignore")
@@ -552,19 +726,19 @@ SOFTMAX = Exercise(
             "sum_over_all",
             "The largest score is taken row by row, but the sum runs over all entries.",
             "How many different sums does a table with three rows need?",
-            switches={"sum_axis": None},
+            partial(_softmax_switched, sum_axis=None),
         ),
         Mistake(
             "sum_over_first_axis",
             "The largest score is taken row by row, but the sum runs down the columns.",
             "Along which axis should the shares add up to one?",
-            switches={"sum_axis": 0},
+            partial(_softmax_switched, sum_axis=0),
         ),
         Mistake(
             "maximum_down_columns",
             "You subtract the largest score of each column, so the scores of one row are shifted by different amounts.",
             "A shift leaves the shares alone only when it is the same for which numbers?",
-            switches={"shift": "columns"},
+            partial(_softmax_switched, shift="columns"),
         ),
         Mistake(
             "unstable",
@@ -582,31 +756,32 @@ SOFTMAX = Exercise(
             "subtracts_mean",
             "You subtract the mean of a row, and scores far above the mean still overflow.",
             "Which number must be subtracted so that no exponent is above zero?",
-            switches={"shift": "mean"},
+            partial(_softmax_switched, shift="mean"),
         ),
         Mistake(
             "subtracts_minimum",
             "You subtract the smallest score, which makes the largest exponents larger still.",
             "Which number must be subtracted so that no exponent is above zero?",
-            switches={"shift": "min"},
+            partial(_softmax_switched, shift="min"),
         ),
         Mistake(
             "subtracts_first",
             "You subtract the first score of each row, whatever it is: a minus infinity there makes NaN.",
             "What is left when the first score of a row is minus infinity?",
-            switches={"shift": "first"},
+            partial(_softmax_switched, shift="first"),
         ),
         Mistake(
             "subtracts_largest_size",
             "You subtract the largest size, without its sign, so a row of strongly negative scores becomes 0 over 0.",
             "What is the largest exponent in a row of scores near -10,000?",
-            switches={"shift": "size"},
+            partial(_softmax_switched, shift="size"),
         ),
         Mistake(
             "divides_scores_by_maximum",
-            "You divide the scores by the largest one before the exponential, which changes the differences between them.",
+            "You divide the scores by the largest one before the exponential, which changes the differences "
+            "between them.",
             "Which change of the scores leaves the shares alone: a shift or a stretch?",
-            switches={"shift": "ratio"},
+            partial(_softmax_switched, shift="ratio"),
         ),
         Mistake(
             "maximum_lost_its_axis",
@@ -630,19 +805,20 @@ SOFTMAX = Exercise(
             "divides_by_mean",
             "You divide by the mean of the exponentials, so a row adds up to the number of its scores.",
             "What do the numbers of one row add up to?",
-            switches={"divide": "mean"},
+            partial(_softmax_switched, divide="mean"),
         ),
         Mistake(
             "divides_by_length",
-            "You divide by the length of the row of exponentials, so their squares add up to one and not they themselves.",
+            "You divide by the length of the row of exponentials, so their squares add up to one and not they "
+            "themselves.",
             "What do the numbers of one row add up to, and what do their squares?",
-            switches={"divide": "norm"},
+            partial(_softmax_switched, divide="norm"),
         ),
         Mistake(
             "divides_by_count",
             "You divide the exponentials by how many there are, whatever they are.",
             "What do the numbers of one row add up to?",
-            switches={"divide": "count"},
+            partial(_softmax_switched, divide="count"),
         ),
         Mistake(
             "divides_by_sum_of_scores",
@@ -682,9 +858,10 @@ SOFTMAX = Exercise(
         ),
         Mistake(
             "squares_shared_out",
-            "You share out the squares of the scores: a strongly negative score gets as much as a strongly positive one.",
+            "You share out the squares of the scores: a strongly negative score gets as much as a strongly "
+            "positive one.",
             "Which score should get the smallest share?",
-            switches={"power": "square", "shift": "nothing"},
+            partial(_softmax_switched, power="square", shift="nothing"),
         ),
         Mistake(
             "minimum_to_zero",
@@ -735,14 +912,39 @@ SOFTMAX = Exercise(
             switches={"finish": "log"},
         ),
         Mistake(
+            "log_of_the_shares",
+            "You take the logarithm of the finished shares: no number is above zero, and a share of 0 becomes -inf.",
+            "What do the numbers of one row add up to?",
+            np.errstate(divide="ignore")(lambda scores: np.log(_softmax(scores))),
+        ),
+        Mistake(
+            "sign_turned_after_the_shift",
+            "The sign is turned after the largest score is subtracted: exponents are positive, large ones overflow.",
+            "Which of the scores 0, 1, 2 should get the largest share?",
+            _softmax_turned,
+        ),
+        Mistake(
+            "log_space_unstable",
+            "You subtract the logarithm of a sum that overflows, so large scores all get 0.",
+            "What is the sum of the exponentials for scores of 10,000?",
+            _softmax_log_space_unstable,
+        ),
+        Mistake(
+            "new_axis_by_position",
+            "You put the lost axis back at a fixed place, which is the last one only when there are exactly two axes.",
+            "What is the shape of your maxima for a single row, and for a (2, 3, 7) stack?",
+            _softmax_new_axis,
+        ),
+        Mistake(
             "maximum_outside_the_exp",
             "The largest score is subtracted after the exponential and not inside it.",
             "Where does the closing bracket of your exp stand?",
-            switches={"finish": "outside"},
+            partial(_softmax_switched, finish="outside"),
         ),
         Mistake(
             "minus_infinity_becomes_zero",
-            "A score of minus infinity is replaced by 0 before the exponential, and then gets a share like a score of 0.",
+            "A score of minus infinity is replaced by 0 before the exponential, and then gets a share like a "
+            "score of 0.",
             "What share should a score of minus infinity get?",
             switches={"minus_inf": 0.0},
         ),
@@ -750,16 +952,78 @@ SOFTMAX = Exercise(
             "scores_clipped",
             "You cut large scores off, so that 10,000 and 9,999 become equal.",
             "Do 10,000 and 9,999 get other shares than 1 and 0?",
-            switches={"limit": 700.0, "shift": "nothing"},
+            partial(_softmax_switched, limit=700.0, shift="nothing"),
         ),
         *(
             Mistake(
                 f"something_added_below_{exponent}",
-                f"You add a small number (about 1e-{exponent}) to the sum, so that the rows add up to a little less than one.",
+                f"You add a small number (about 1e-{exponent}) to the sum, so that the rows add up to a little "
+                "less than one.",
                 _EPS_QUESTION,
-                switches={"extra": 10.0**-exponent},
+                partial(_softmax_switched, extra=10.0**-exponent),
             )
             for exponent in (9, 8, 7, 6, 5, 3)
+        ),
+        Mistake(
+            "shifted_above_only",
+            "You subtract the largest score above the fraction bar and not below it.",
+            "Is the number that you divide by the sum of the numbers above the bar?",
+            switches={"shifted": "above"},
+        ),
+        Mistake(
+            "shifted_below_only",
+            "You subtract the largest score below the fraction bar and not above it.",
+            "Is the number that you divide by the sum of the numbers above the bar?",
+            switches={"shifted": "below"},
+        ),
+        Mistake(
+            "scores_clipped_low",
+            "You cut scores off somewhere below 100, so that 10,000 and 9,999 become equal.",
+            "Do 10,000 and 9,999 get other shares than 1 and 0?",
+            partial(_softmax_switched, limit=50.0, shift="nothing"),
+        ),
+        Mistake(
+            "one_row_only",
+            "You go through the scores one by one as if there were a single row: with more axes that fails.",
+            "What does your loop meet when the scores are a (3, 5) table?",
+            _softmax_one_row,
+        ),
+        Mistake(
+            "one_row_only_and_unstable",
+            "You go through the scores one by one as if there were a single row, and exp overflows for large ones.",
+            "What does your loop meet when the scores are a (3, 5) table, and what is exp(10000)?",
+            _softmax_one_row_unstable,
+        ),
+        Mistake(
+            "line_by_line_and_unstable",
+            "You loop over the first axis, which gives the rows only when there are exactly two axes, and exp "
+            "overflows.",
+            "What does the loop go through when there is a single row, and what is exp(10000)?",
+            _softmax_line_by_line_unstable,
+        ),
+        Mistake(
+            "flattened",
+            "The shares are right, but they come back as a table with two axes, whatever shape the scores had.",
+            "What shape have the scores of the third call, and what shape has your result?",
+            lambda scores: _softmax(scores.reshape(-1, scores.shape[-1])),
+        ),
+        Mistake(
+            "root_of_length_too",
+            "The scores are divided by the square root of their number before the exponential.",
+            "By which factor should a share grow when its score grows by 1?",
+            lambda scores: _softmax(scores / np.sqrt(scores.shape[-1])),
+        ),
+        Mistake(
+            "divided_upside_down",
+            "Your fraction stands upside down: the sum is divided by the exponentials.",
+            "Which of the scores 0, 1, 2 gets the largest number from you?",
+            lambda scores: 1.0 / _softmax(scores),
+        ),
+        Mistake(
+            "running_sum",
+            "Each exponential is divided by the sum of those up to it, and not by the sum of the whole row.",
+            "What does the first score of a row get, whatever it is?",
+            _softmax_running_sum,
         ),
         Mistake(
             "nan_painted_over",
@@ -878,15 +1142,16 @@ def _soft_lookup_switched(
         "square": lambda: scores / t**2,
         "root": lambda: scores / t**0.5,
         "floor": lambda: scores // t,
-        "whole": lambda: scores / max(int(t), 1),
+        "whole": lambda: scores / int(t),
+        "plus_one": lambda: scores / (1 + t),
         "minus": lambda: -scores / t,
         "below_one": lambda: scores / max(t, 1),
         "after": lambda: scores,
-        "eps_8": lambda: scores / (t + 1e-8),
-        "eps_6": lambda: scores / (t + 1e-6),
-        "power": lambda: np.exp(scores) ** (1 / t),
+        "both": lambda: scores / t,
+        "power": lambda: scores,
     }[dial]()
-    pattern = _shares(scores, share) / (t if dial == "after" else 1)
+    pattern = _shares(scores, share) / (t if dial in ("after", "both") else 1)
+    pattern = pattern ** (1 / t) if dial == "power" else pattern
     return _blend(pattern, query, keys, values, blend)
 
 
@@ -902,6 +1167,8 @@ def _match(query: np.ndarray, keys: np.ndarray, match: str) -> np.ndarray:
         return -np.linalg.norm(keys - query, axis=-1)
     if match == "distance_squared":
         return -((keys - query) ** 2).sum(axis=-1)
+    if match == "gaussian":
+        return -((keys - query) ** 2).sum(axis=-1) / 2
     if match == "far":
         return np.linalg.norm(keys - query, axis=-1)
     if match == "nobody":
@@ -926,6 +1193,8 @@ def _shares(scores: np.ndarray, share: str) -> np.ndarray:
     if share == "winner":
         return np.eye(len(scores))[np.argmax(scores)]
     pattern = _softmax(scores)
+    if share == "twice":
+        return _softmax(pattern)
     if share == "rest":
         return 1 - pattern
     if share == "turned":
@@ -984,8 +1253,17 @@ def _soft_lookup_cases(rng: np.random.Generator) -> list[Case]:
             "temperature 0.001: scores in the thousands",
         ),
         Case(
-            (rng.normal(size=3), rng.normal(size=(4, 3)), rng.normal(size=(4, 2)), 1e6),
-            "temperature 1,000,000: close to the plain mean",
+            (rng.normal(size=3), rng.normal(size=(4, 3)), rng.normal(size=(4, 2)), 200.0),
+            "temperature 200: close to the plain mean",
+        ),
+        Case(
+            (
+                np.array([0.02, -0.01]),
+                np.array([[0.5, 0.2], [1.0, 0.8], [0.3, -0.4], [0.6, 1.5], [-0.2, 0.1]]),
+                rng.normal(size=(5, 3)),
+                0.004,
+            ),
+            "temperature 0.004: as small as the scores",
         ),
         Case((rng.normal(size=3), rng.normal(size=(1, 3)), rng.normal(size=(1, 2)), 2.0), "a single key"),
     ]
@@ -1021,6 +1299,21 @@ def _query_in_place(query: np.ndarray, keys: np.ndarray, values: np.ndarray, tem
     return _softmax(keys @ query) @ values
 
 
+def _keys_divided_in_place(query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float) -> np.ndarray:
+    keys /= temperature
+    return _softmax(keys @ query) @ values
+
+
+def _temperature_plus(
+    query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float, *, extra: float
+) -> np.ndarray:
+    return _softmax(keys @ query / (temperature + extra)) @ values
+
+
+def _count_across(query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float) -> np.ndarray:
+    return _softmax(keys.T @ query / temperature) @ values
+
+
 _HOW_MANY = "What do the shares of the values add up to in your function?"
 
 SOFT_LOOKUP = Exercise(
@@ -1035,7 +1328,7 @@ SOFT_LOOKUP = Exercise(
         Mistake(
             "multiplies",
             "You multiply by the temperature, so a high one sharpens the pattern.",
-            "At a temperature of 1,000,000, should the result be near one value or near the mean of all?",
+            "At a temperature of 1,000, should the result be near one value or near the mean of all?",
             switches={"dial": "multiply"},
         ),
         Mistake(
@@ -1053,7 +1346,8 @@ SOFT_LOOKUP = Exercise(
         Mistake(
             "temperature_squared",
             "The scores are divided by the temperature twice.",
-            "How many times does the temperature reach a score on its way, through the query, the keys and the product?",
+            "How many times does the temperature reach a score on its way, through the query, the keys and the "
+            "product?",
             switches={"dial": "square"},
         ),
         Mistake(
@@ -1066,19 +1360,19 @@ SOFT_LOOKUP = Exercise(
             "floor_division",
             "Your division rounds down to whole numbers, so that close scores become equal.",
             "What is the difference between `/` and `//`?",
-            switches={"dial": "floor"},
+            partial(_soft_lookup_switched, dial="floor"),
         ),
         Mistake(
             "whole_temperature",
             "You round the temperature to a whole number.",
             "What becomes of a temperature of 1.7?",
-            switches={"dial": "whole"},
+            partial(_soft_lookup_switched, dial="whole"),
         ),
         Mistake(
             "never_below_one",
             "Temperatures below 1 have no effect on your result.",
             "What is a temperature of 0.001 in your function?",
-            switches={"dial": "below_one"},
+            partial(_soft_lookup_switched, dial="below_one"),
         ),
         Mistake(
             "sign_turned",
@@ -1089,17 +1383,56 @@ SOFT_LOOKUP = Exercise(
         *(
             Mistake(
                 f"temperature_plus_{exponent}",
-                f"You add a small number (about 1e-{exponent}) to the temperature, which shifts the result at low temperatures.",
+                f"You add a small number (about 1e-{exponent}) to the temperature, which shifts the result at low "
+                "temperatures.",
                 "The temperature is above zero by agreement. What does the extra number protect from?",
-                switches={"dial": f"eps_{exponent}"},
+                partial(_temperature_plus, extra=10.0**-exponent),
             )
-            for exponent in (8, 6)
+            for exponent in (9, 8, 6)
         ),
         Mistake(
-            "exponential_twice",
-            "The exponential is taken before the softmax, which takes it again.",
+            "pattern_to_a_power",
+            "The shares are taken to the power 1 / temperature, and then they no longer add up to one.",
+            _HOW_MANY,
+            partial(_soft_lookup_switched, dial="power"),
+        ),
+        Mistake(
+            "temperature_twice_over",
+            "The scores are divided by the temperature, and the blend is divided by it once more.",
+            _HOW_MANY,
+            partial(_soft_lookup_switched, dial="both"),
+        ),
+        Mistake(
+            "one_added",
+            "You add 1 to the temperature before you divide.",
+            "By what are the scores divided at temperature 0.5 in your function?",
+            partial(_soft_lookup_switched, dial="plus_one"),
+        ),
+        Mistake(
+            "softmax_twice",
+            "The softmax is applied twice: the shares of the first one become the scores of the second.",
             "How many exponentials stand between a score and its share?",
-            switches={"dial": "power"},
+            partial(_soft_lookup_switched, share="twice"),
+        ),
+        Mistake(
+            "root_of_count_too",
+            "The scores are also divided by the square root of the number of keys.",
+            "By what are the scores divided in this chapter, and by what else in your function?",
+            lambda query, keys, values, temperature: _soft_lookup(query, keys, values, temperature * len(keys) ** 0.5),
+        ),
+        Mistake(
+            "root_of_value_width_too",
+            "The scores are also divided by the square root of d_v.",
+            "By what are the scores divided in this chapter, and by what else in your function?",
+            lambda query, keys, values, temperature: _soft_lookup(
+                query, keys, values, temperature * values.shape[1] ** 0.5
+            ),
+        ),
+        Mistake(
+            "half_distance_squared",
+            "You score a key by half its squared distance from the query, and not by the dot product.",
+            "A key points the same way as the query and is ten times as long: does it fit well or badly here?",
+            partial(_soft_lookup_switched, match="gaussian"),
         ),
         Mistake(
             "root_of_width_too",
@@ -1135,31 +1468,31 @@ SOFT_LOOKUP = Exercise(
             "distance",
             "You score a key by how near it lies to the query, and not by the dot product.",
             "A key points the same way as the query and is ten times as long: does it fit well or badly here?",
-            switches={"match": "distance"},
+            partial(_soft_lookup_switched, match="distance"),
         ),
         Mistake(
             "distance_squared",
             "You score a key by its squared distance from the query, and not by the dot product.",
             "A key points the same way as the query and is ten times as long: does it fit well or badly here?",
-            switches={"match": "distance_squared"},
+            partial(_soft_lookup_switched, match="distance_squared"),
         ),
         Mistake(
             "farthest_first",
             "You score a key by how far it lies from the query: the worse it fits, the larger its share.",
             "Should a key that is far away get a large share?",
-            switches={"match": "far"},
+            partial(_soft_lookup_switched, match="far"),
         ),
         Mistake(
             "ignores_query",
             "The query has no effect on your result: the keys are scored by their own sums.",
             "If another query comes, should the pattern stay as it is?",
-            switches={"match": "nobody"},
+            partial(_soft_lookup_switched, match="nobody"),
         ),
         Mistake(
             "sign_dropped",
             "The scores lose their signs, so a key that points away from the query gets a large share.",
             "What share should a key get that points exactly away from the query?",
-            switches={"match": "size"},
+            partial(_soft_lookup_switched, match="size"),
         ),
         Mistake(
             "unstable",
@@ -1177,7 +1510,7 @@ SOFT_LOOKUP = Exercise(
             "divides_by_the_plain_sum",
             "The scores are divided by their sum, without an exponential, so the temperature cancels.",
             "What does the temperature change in a ratio in which it stands above and below?",
-            switches={"share": "plain_sum"},
+            partial(_soft_lookup_switched, share="plain_sum"),
         ),
         Mistake(
             "not_shared_out",
@@ -1195,7 +1528,7 @@ SOFT_LOOKUP = Exercise(
             "sigmoid",
             "Each score is squeezed between 0 and 1 on its own, so the shares do not add up to one.",
             _HOW_MANY,
-            switches={"share": "sigmoid"},
+            partial(_soft_lookup_switched, share="sigmoid"),
         ),
         Mistake(
             "winner_takes_all",
@@ -1207,19 +1540,19 @@ SOFT_LOOKUP = Exercise(
             "one_minus_pattern",
             "Each value is weighted with one minus its share.",
             "Which value should the result be near at a very low temperature?",
-            switches={"share": "rest"},
+            partial(_soft_lookup_switched, share="rest"),
         ),
         Mistake(
             "pattern_reversed",
             "The shares meet the values in reverse order.",
             "Whose value does the share of the first key belong to?",
-            switches={"share": "turned"},
+            partial(_soft_lookup_switched, share="turned"),
         ),
         Mistake(
             "log_pattern",
             "The values are weighted with the logarithms of the shares, which are negative.",
             _HOW_MANY,
-            switches={"share": "log"},
+            partial(_soft_lookup_switched, share="log"),
         ),
         Mistake(
             "returns_pattern",
@@ -1243,11 +1576,12 @@ SOFT_LOOKUP = Exercise(
             "added_across",
             "You add the weighted values up along each row and not over the rows.",
             "Which axis of `values` counts the keys?",
-            switches={"blend": "each_across"},
+            partial(_soft_lookup_switched, blend="each_across"),
         ),
         Mistake(
             "mean_of_weighted",
-            "You take the mean of the weighted values where their sum is asked for, so the result is S times too small.",
+            "You take the mean of the weighted values where their sum is asked for, so the result is S times too "
+            "small.",
             "The shares add up to one already. What does dividing by S do to them?",
             switches={"blend": "mean"},
         ),
@@ -1255,42 +1589,48 @@ SOFT_LOOKUP = Exercise(
             "all_added_up",
             "You add everything up to a single number.",
             "What is the shape of one value, and what is the shape of your result?",
-            switches={"blend": "total"},
+            partial(_soft_lookup_switched, blend="total"),
         ),
         Mistake(
             "largest_share_only",
             "You return the value with the largest share multiplied by that share, and leave the others out.",
             "How many of the values should have a say in the result?",
-            switches={"blend": "biggest_times_share"},
+            partial(_soft_lookup_switched, blend="biggest_times_share"),
         ),
         Mistake(
             "plain_mean",
             "You return the plain mean of the values, whatever the query asks.",
             "At which temperature would the plain mean be right?",
-            switches={"blend": "ones"},
+            partial(_soft_lookup_switched, blend="ones"),
         ),
         Mistake(
             "table_of_one",
             "You return a table with a single line, (1, d_v), where a row, (d_v,), is asked for.",
             "How many axes has one value?",
-            switches={"blend": "table"},
+            partial(_soft_lookup_switched, blend="table"),
         ),
         Mistake(
-            "asks_the_values",
-            "You compare the query with the values and not with the keys.",
-            "Which argument says how a row can be found?",
+            "values_meet_query",
+            "A product joins an axis of d_v numbers with one of d_k numbers: values are compared with queries or keys.",
+            "Which argument says how a row can be found, and what are the shapes on both sides of your product?",
             _asks_the_values,
         ),
         Mistake(
-            "keys_lie_across",
-            "You multiply query and keys in an order whose sizes do not fit: (d_k,) with (S, d_k).",
-            "A matrix product joins the last axis of the left side with which axis of the right side?",
+            "width_meets_count",
+            "A product joins an axis of d_k numbers with one of S numbers, and they do not fit.",
+            "What are the shapes on both sides of your product, and which axis of each does it join?",
             _keys_across,
         ),
         Mistake(
-            "values_lie_across",
-            "You multiply values and pattern in an order whose sizes do not fit: (S, d_v) with (S,).",
-            "A matrix product joins the last axis of the left side with which axis of the right side?",
+            "count_meets_width",
+            "A product joins an axis of S numbers with one of d_k numbers, and they do not fit.",
+            "What are the shapes on both sides of your product, and which axis of each does it join?",
+            _count_across,
+        ),
+        Mistake(
+            "value_width_meets_count",
+            "A product joins the d_v numbers of a value with the S shares, and they do not fit.",
+            "Which axis of `values` counts the keys, and which one does your product join with the pattern?",
             _values_across,
         ),
         Mistake(
@@ -1304,6 +1644,12 @@ SOFT_LOOKUP = Exercise(
             "Your function changes the query that it was given.",
             "What does the caller find in its array afterwards, and which line of yours writes into it?",
             _query_in_place,
+        ),
+        Mistake(
+            "changes_the_keys",
+            "Your function changes the keys that it was given.",
+            "What does the caller find in its array afterwards, and which line of yours writes into it?",
+            _keys_divided_in_place,
         ),
     ),
     accepted={
@@ -1328,7 +1674,8 @@ SOFT_LOOKUP = Exercise(
     },
     hints=(
         "Three things happen in a row: scores, shares, blend. To which of the three does the temperature belong?",
-        "At a temperature of 0.001 your function must agree with hard_lookup, and at 1,000,000 with the mean of the "
+        "At a temperature of 0.001 your function must agree with hard_lookup, and at 1,000,000 nearly with the "
+        "mean of the "
         "values over the keys. Try both.",
         "Look at the argument of your softmax: it should be the (S,) scores divided by the temperature, and nothing "
         "else. What the softmax returns goes with `values` into one matrix product, which leaves (d_v,).",
@@ -1366,7 +1713,8 @@ QUESTIONS: tuple[Question, ...] = (
             "bank": 'The key of "bank" answers the second question with 1.6, but its query asks the first one: '
             "1.6 · 0 + 0 · 1.6. A row need not fit itself.",
         },
-        otherwise="Answer with one of the words. Multiply 1.6 by the first column of the keys: which product is largest?",
+        otherwise="Answer with one of the words. Multiply 1.6 by the first column of the keys: which product is "
+        "largest?",
         hints=("The score is query[0] · key[0] + query[1] · key[1].",),
     ),
     Question(
@@ -1375,11 +1723,14 @@ QUESTIONS: tuple[Question, ...] = (
         prompt="You turn the query by a thousandth of a degree. What does the result of hard_lookup do, nearly always?",
         right="nothing",
         choices=("nothing", "moves a little", "jumps to another row"),
-        because="The scores move a little, the winner stays the winner, and its value comes back unchanged, bit for bit.",
+        because="The scores move a little, the winner stays the winner, and its value comes back unchanged, bit "
+        "for bit.",
         wrong={
-            "moves a little": "The scores move a little. What comes back is a stored value, and which part of that value "
+            "moves a little": "The scores move a little. What comes back is a stored value, and which part of "
+            "that value "
             "depends on the score?",
-            "jumps to another row": "It jumps at the few angles at which two keys are equally good. How likely is it to "
+            "jumps to another row": "It jumps at the few angles at which two keys are equally good. How likely "
+            "is it to "
             "hit one of them with so small a turn?",
         },
         otherwise="Choose one of the three. Does the winner change, and if not, what changes in its value?",
@@ -1397,7 +1748,8 @@ QUESTIONS: tuple[Question, ...] = (
         wrong={
             "boat gets the smallest share": "That is what should happen. But -2.88 is divided by -3.20: which sign has "
             "the result?",
-            "all shares are equal": "The scores still differ: -2.88, -0.32 and 0. What does dividing all by the same number "
+            "all shares are equal": "The scores still differ: -2.88, -0.32 and 0. What does dividing all by the "
+            "same number "
             "do to their ratios?",
         },
         otherwise="Choose one of the three. Work out the sum of the turned scores first.",
@@ -1427,8 +1779,10 @@ QUESTIONS: tuple[Question, ...] = (
         because="All scores tend to 0, all exponentials to 1, so each of the five words gets a fifth.",
         wrong={
             0: "The scores tend to 0, but what is exp(0)?",
-            1: "That is the other end of the dial, at a temperature near 0. What becomes of 2.88 divided by a huge number?",
-            0.5: 'Five words share the whole, and at a huge temperature all their scores are alike. What is left for "boat"?',
+            1: "That is the other end of the dial, at a temperature near 0. What becomes of 2.88 divided by a "
+            "huge number?",
+            0.5: "Five words share the whole, and at a huge temperature all their scores are alike. What is left "
+            'for "boat"?',
             0.25: 'All five words share, "bank" itself too. How many parts is the whole cut into?',
             5: "A share cannot be larger than one. Five words share alike: what does each get?",
         },
@@ -1456,7 +1810,8 @@ QUESTIONS: tuple[Question, ...] = (
         because="Clerk and boat fit equally well and weigh the same, the rest comes in with small shares. "
         "The blend is a vector that no row has.",
         wrong={
-            "clerk's": "The clerk comes first, and the best match would take it. What does a blend do with two equal scores?",
+            "clerk's": "The clerk comes first, and the best match would take it. What does a blend do with two "
+            "equal scores?",
             "boat's": "The boat has the same key as the clerk, hence the same share. Can one of them be left out?",
             "bank's own": 'The key of "bank" does not fit its own query. It gets a share, but a small one.',
         },

@@ -99,11 +99,13 @@ def _draw_plane(ax: Axes, keys: NDArray[np.float64], words: Sequence[str]) -> An
         ax.annotate(
             text,
             place,
-            (4, -16) if below else (10, -4),
+            (4, -17) if below else (13, -4),
             textcoords="offset points",
             fontsize=9,
             color=INK,
             ha="left",
+            zorder=4,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )
     return ax.scatter(keys[:, 0], keys[:, 1], s=60, color=COLOURS[0], edgecolor="white", alpha=0.85, zorder=3)
 
