@@ -93,7 +93,8 @@ def row_of_four(last):
     return np.array([1.0, 0.0, 2.0, last])  # (4,)
 
 
-explore(row_of_four, [Slider("last", -4.0, 8.0, 1.0, step=0.5, label="last number")], FigureView(row_chart(), (5.0, 2.8)))
+last_number = Slider("last", -4.0, 8.0, 1.0, step=0.5, label="last number")
+explore(row_of_four, [last_number], FigureView(row_chart(), (5.0, 2.8)))
 
 # %% tags=["nbval-check-output"]
 for last in (1.0, 5.0):
@@ -113,6 +114,7 @@ for last in (1.0, 5.0):
 # `double(x)` gives back twice every number of `x`, in an array of the same shape. Run it. Then break it: write `x + 2`
 # in place of `x * 2`, run it again, and read the card. Try `x ** 2` as well. Put it right at the end.
 
+
 # %%
 @exercise
 def double(x):
@@ -128,6 +130,7 @@ def double(x):
 #
 # `row_means(x)` takes `x` of shape (T, d) and gives the mean of each row, of shape (T,). The cell below holds an
 # answer that somebody gave. Run it, read the card, and repair it.
+
 
 # %%
 @exercise

@@ -26,8 +26,10 @@
 import numpy as np
 
 from attention_lab import answer, exercise, hint
+from attention_lab.figures import chapter_01 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, TABLE, VOCABULARY, WORDS, rows, word_ids
+from attention_lab.sentences import deciding_sentences, leaning
 from attention_lab.widgets import FigureView, Slider, explore
 
 # %% [markdown]
@@ -35,17 +37,15 @@ from attention_lab.widgets import FigureView, Slider, explore
 #
 # Two sentences go through the whole course. They differ in one word, and that word decides what *bank* means:
 #
-# > the **boat** left the bank
-# > the **clerk** left the bank
+# - the **boat** left the bank
+# - the **clerk** left the bank
 #
-# Each word has a number, its *id*, and the id names a row of a table of shape (V, d). The row is the word's
-# *embedding*. Our table is small enough to read. Its four columns have names so that you can follow the arithmetic; in a trained
-# model there are hundreds of columns, and none has a name.
+# Each word has a number, its *id*, and the id names a row of a table of shape (V, d). That row is the word's
+# *embedding*. Our table is small enough to read: V is 5 and d is 4. Its columns have names so that you can follow the
+# arithmetic. In a trained model there are hundreds of columns, and none has a name.
 
 # %%
-from attention_lab.figures.chapter_01 import table_chart
-
-picture(table_chart(), TABLE, size=(4.8, 3.2))
+picture(charts.table_chart(), TABLE, size=(4.8, 3.2))
 
 # %% tags=["nbval-check-output"]
 for words in (WORDS, CLERK_WORDS):
@@ -67,8 +67,6 @@ answer("01_two_banks", "in none")
 # rows of *bank* from 200 generated sentences, some about water and some about money.
 
 # %% tags=["nbval-check-output", "claim-C1"]
-from attention_lab.sentences import deciding_sentences
-
 boat_bank, clerk_bank = TABLE[word_ids(WORDS)][4], TABLE[word_ids(CLERK_WORDS)][4]
 print("bank by the boat:   ", boat_bank)
 print("bank with the clerk:", clerk_bank, "- same bytes:", boat_bank.tobytes() == clerk_bank.tobytes())
@@ -98,8 +96,9 @@ print(np.array_equal(TABLE[-1], rows("bank")[0]))
 # %% [markdown]
 # ### Exercise: embed (4 min, difficulty 1)
 #
-# `embed(ids, table)` gives row `ids[t]` of the table in place t. An id that is not one of 0 … V-1 is an `IndexError`;
+# `embed(ids, table)` gives row `ids[t]` of the table at position t. An id that is not one of 0 … V-1 is an `IndexError`;
 # negative ones are included.
+
 
 # %%
 @exercise
@@ -116,7 +115,8 @@ def embed(ids, table):
 # ## Near and far
 #
 # What a table can say is which words are alike. The usual measure is the *cosine* of the angle between two rows: their
-# dot product divided by both lengths. It is 1 for rows that point the same way, 0 at a right angle, -1 for opposite ones.
+# dot product divided by both lengths. It is 1 for rows that point the same way, 0 at a right angle, and -1 for opposite
+# ones.
 #
 # ### Question: nearest to bank
 #
@@ -138,8 +138,9 @@ for name, row in (("boat", boat), ("clerk", clerk), ("clerk, doubled", 2 * clerk
 # %% [markdown]
 # ### Exercise: cosine_similarity (6 min, difficulty 2)
 #
-# `cosine_similarity(a, b)` compares each of the m rows of `a` with each of the n rows of `b`; entry [i, j] belongs to row i
-# of `a` and row j of `b`. A row of zeros has no direction: its similarity to everything is 0.
+# `cosine_similarity(a, b)` compares each of the m rows of `a` with each of the n rows of `b`; entry [i, j] belongs to
+# row i of `a` and row j of `b`. A row of zeros has no direction: its similarity to everything is 0.
+
 
 # %%
 @exercise
@@ -153,18 +154,16 @@ def cosine_similarity(a, b):
 
 
 # %%
-from attention_lab.figures.chapter_01 import similarity_chart
-
 similarities = cosine_similarity(TABLE, TABLE)  # (V, V)
-picture(similarity_chart(), similarities.round(6), size=(4.8, 3.6))
+picture(charts.similarity_chart(), similarities.round(6), size=(4.8, 3.6))
 
 # %% tags=["nbval-check-output"]
-for word, to_bank, to_the in zip(VOCABULARY, similarities[4], similarities[0]):
-    print(f"{word:5}: to bank {to_bank:.2f}, to the {to_the:.2f}")
+for i, word in enumerate(VOCABULARY):
+    print(f"{word:5}: similarity to bank {similarities[i, 4]:.2f}, to the {similarities[i, 0]:.2f}")
 
 # %% [markdown]
-# *bank* is as near to *boat* as to *clerk*: 0.40 both times. The table holds both meanings in one row, half and half.
-# Nearness sees words, never the sentence around them.
+# *bank* is as near to *boat* as to *clerk*: 0.40 both times. Its row holds both meanings, half and half, and being near
+# is a matter between words: the sentence around them has no part in it.
 
 # %% [markdown]
 # ## Who left whom
@@ -182,14 +181,14 @@ answer("01_from_a_bag", "which words occur, and how often")
 
 # %% tags=["nbval-check-output", "claim-C2"]
 told, turned = rows("the boat left the bank"), rows("the bank left the boat")  # (T, d) each
-print("same rows in the same places:", np.array_equal(told, turned))
+print("same rows at the same positions:", np.array_equal(told, turned))
 print("same rows in the bag:", sorted(told.tolist()) == sorted(turned.tolist()))
 print("same row of 'left':", told[2].tobytes() == turned[2].tobytes())
 
 # %% [markdown]
-# The bags are equal, so who left whom is not in them. It is not in the row of *left* either, the one word of which
-# the question is asked. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside
-# which other row. A fact about two words needs something that **moves information from one place to another**.
+# The bags are equal, so who left whom is not in them. It is not in the row of *left* either, the word that would have to
+# know. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside which other row. A
+# fact about two words needs something that **moves information from one position to another**.
 #
 # ## A first cure: fixed wiring
 #
@@ -206,19 +205,16 @@ answer("01_width_for_boat", 4)
 # %% [markdown]
 # Move the width and watch the two rows of *bank*. From which width on do they differ, and what happens after that?
 
+
 # %%
-from attention_lab.figures.chapter_01 import SENTENCES, bank_chart
-
-
 def two_banks(width):
-    return {sentence: rows(sentence)[5 - width :].mean(axis=0) for sentence in SENTENCES}  # (d,) each
+    return {sentence: rows(sentence)[5 - width :].mean(axis=0) for sentence in charts.SENTENCES}  # (d,) each
 
 
-explore(two_banks, [Slider("width", 1, 5, 1, label="window width", unit="words")], FigureView(bank_chart(), (6.0, 3.2)))
+width_slider = Slider("width", 1, 5, 1, label="window width", unit="words")
+explore(two_banks, [width_slider], FigureView(charts.bank_chart(), (6.0, 3.2)))
 
 # %% tags=["nbval-check-output"]
-from attention_lab.sentences import leaning
-
 for width in (1, 3, 4, 5):
     boat_row, clerk_row = two_banks(width).values()
     gap = np.abs(boat_row - clerk_row).max()
@@ -242,6 +238,7 @@ print(x[t - width + 1 : t + 1].shape)
 # `window_mean(x, width)` gives a new array in which row t is the mean of rows t-width+1 to t of `x`; at the start, of
 # those that there are. Mind that `x` itself stays as it was.
 
+
 # %%
 @exercise
 def window_mean(x, width):
@@ -257,9 +254,9 @@ def window_mean(x, width):
 # %% [markdown]
 # ## How often is it right?
 #
-# One sentence proves little. The package makes 200 of them, all ending in *bank*. In each a *boat* or a *clerk* decides,
-# 1, 2, 3 … or 200 places back; all other words lean neither way. A sentence counts as right when the
-# row that `window_mean` makes for *bank* leans to the side of the deciding word.
+# One sentence proves little. The package makes 200 of them, all ending in *bank*. In each a *boat* or a *clerk*
+# decides, once for each distance: 1, 2, 3 … 200 words back. All other words lean neither way. A sentence counts as
+# right when the row that `window_mean` makes for *bank* leans to the side of the deciding word.
 #
 # ### Question: share at width 51
 #
@@ -273,54 +270,55 @@ sentences = deciding_sentences()
 print(f"one that ends in {' '.join(sentences[4].words[-6:])}: {sentences[4].sense}, {sentences[4].distance} back")
 for width in (2, 4, 51, 201):
     leans = [leaning(window_mean(sentence.rows, width)[-1]) for sentence in sentences]
-    right = sum(lean == sentence.sense for lean, sentence in zip(leans, sentences))
+    right = sum(lean == sentence.sense for lean, sentence in zip(leans, sentences, strict=True))
     print(f"width {width:3}: {right:3} of 200 right, {leans.count('neither'):3} lean neither way")
 
 # %% [markdown]
-# Looking at the three words before (width 4) is right 3 times in 200. What is right is exactly what falls inside the window:
-# width - 1 of the 200 distances. The rest is not decided wrongly, it is not decided at all.
+# To look at the three words before (width 4) is right 3 times in 200. What is right is exactly what falls inside the
+# window: width - 1 of the 200 distances. The rest is not decided wrongly. It is not decided at all.
 #
 # ## Why not a very wide window?
 #
 # A width of 201 holds every deciding word, at a price. First, that word is one row among many: its part of the mean
-# shrinks as the window grows (the falling line). Second, a wide window holds more than one topic. The dashed line is for
-# sentences in which the other of *boat* and *clerk* stands somewhere earlier and the nearer one decides. When both are
-# inside, the mean leans neither way. Before you move the slider: which width would you choose for the dashed line?
+# shrinks as the window grows (the falling line). Second, a wide window holds more than one topic. The dashed line is
+# for sentences in which the other of *boat* and *clerk* stands somewhere earlier and the nearer one decides. When both
+# are inside, the mean leans neither way. Before you move the slider: which width would you choose for the dashed line?
 
 # %%
-from attention_lab.figures.chapter_01 import TWO_TOPICS, reach_chart, reach_data, reach_lines
-
-widths = Slider("width", 1, 201, 4, label="window width", unit="words")
-explore(reach_data, [widths], FigureView(reach_chart(), (6.4, 3.8)))
+widths = Slider("width", 1, 201, 5, step=4, label="window width", unit="words")
+explore(charts.reach_data, [widths], FigureView(charts.reach_chart(), (6.4, 3.8)))
 
 # %% tags=["nbval-check-output"]
 for width in (4, 51, 201):
     water, money = window_mean(sentences[2].rows, width)[-1, :2]
     print(f"width {width:3}: the columns differ by {abs(water - money):.4f}, and 0.9 / width is {0.9 / width:.4f}")
-share = reach_lines()[TWO_TOPICS]
+share = charts.reach_lines()[charts.TWO_TOPICS]
 print(f"with an older topic: {share.max():.1f} right at the best width, {share[-1]:.1f} at width 201")
 
 # %% [markdown]
 # The row of *boat* has 0.9 in its water column; what arrives at *bank* is 0.9 / width. With an older topic no width is
-# right even in half of the sentences. Narrow windows miss the word, wide ones drown it. Other fixed weights share the fault: they go by the place
-# of a word, and what matters is which word stands there.
+# right in even half of the sentences. Narrow windows miss the word, wide ones drown it.
+#
+# Other weights that are fixed in advance share the fault: they go by the *position* of a word, and what matters is
+# *which* word stands there.
 
 # %% [markdown]
 # ## What you showed
 #
-# - **C1** An embedding row is the same, bit for bit, in every sentence ([The same row everywhere](#The-same-row-everywhere)).
-# - **C2** Who did what is not in the rows; something has to move information between places
-#   ([Who left whom](#Who-left-whom)).
-# - **C3** Wiring that is fixed in advance misses the deciding word in most of the generated sentences
-#   ([How often is it right?](#How-often-is-it-right?)).
+# - **C1** An embedding row is the same, bit for bit, in every sentence:
+#   [The same row everywhere](#The-same-row-everywhere).
+# - **C2** Who did what is not in the rows; something has to move information between positions:
+#   [Who left whom](#Who-left-whom).
+# - **C3** Wiring that is fixed in advance misses the deciding word in most of the generated sentences:
+#   [How often is it right?](#How-often-is-it-right?)
 #
 # ## What is not true
 #
 # - *Embeddings are useless.* They say which words are alike, and every model in this course starts from them.
-# - *Near rows mean the same.* In our table *the* and *left* have a similarity of 0.98: cosine ignores that the row of *the* is
-#   almost nothing.
-# - *A window of 4 is right in 1.5 % of all text.* That holds where all distances are equally frequent. In real
-#   text near words decide more often, and a short window does better. No width fits every sentence, though.
+# - *Near rows mean the same.* In our table *the* and *left* have a similarity of 0.98: the cosine does not see that the
+#   row of *the* is almost nothing.
+# - *A window of 4 is right in 1.5 % of all text.* That holds where all distances are equally frequent. In real text
+#   near words decide more often, and a short window does better. Still no width fits every sentence.
 #
 # ## Where it leads
 #

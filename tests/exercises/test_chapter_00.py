@@ -22,9 +22,9 @@ def test_the_ways_of_breaking_double_that_the_text_suggests_are_known_by_name(li
     assert judge("double", line).mistake == mistake
 
 
-def test_the_references_are_pythons_own_arithmetic(rng_tables=5):
+def test_the_references_are_pythons_own_arithmetic():
     rng = np.random.default_rng(7)
-    for _ in range(rng_tables):
+    for _ in range(5):
         x = rng.normal(size=(4, 3))
         assert row_means(x).tolist() == pytest.approx([sum(row) / len(row) for row in x.tolist()])
         assert double(x).tolist() == [[number + number for number in row] for row in x.tolist()]

@@ -110,14 +110,13 @@ def test_sentences_follow_their_seed():
     assert deciding_sentences(seed=3) == deciding_sentences(seed=3) != deciding_sentences(seed=4)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("width", [1, 2, 4, 51, 201])
+@pytest.mark.parametrize(("width", "seed"), [(1, 0), (2, 1), (4, 0), (51, 1), (201, 0)])
 def test_recall_is_exactly_the_fraction_of_distances_inside_the_window(width, seed):
     right = [leaning(window_mean(s.rows, width)[-1]) == s.sense for s in deciding_sentences(seed=seed)]
     assert right == [distance < width for distance in range(1, FURTHEST + 1)]
 
 
-@pytest.mark.parametrize("width", [1, 4, 101, 201])
+@pytest.mark.parametrize("width", [4, 151])
 def test_the_lines_of_the_slider_are_what_window_mean_gives(width):
     lines = reach_lines()
     one = [leaning(window_mean(s.rows, width)[-1]) == s.sense for s in deciding_sentences()]
@@ -138,13 +137,15 @@ def test_the_part_of_the_deciding_word_is_one_over_the_width():
 
 def test_with_an_older_topic_no_width_reaches_one_half():
     share = reach_lines()[TWO_TOPICS]
-    assert 0.4 < share.max() < 0.5 and share[-1] < share.max() - 0.05
+    assert 0.4 < share.max() < 0.5
+    assert share[-1] < share.max() - 0.05
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 100, 201])
 def test_the_slider_has_a_picture_and_a_sentence_at_every_width(width):
     said = picture(reach_chart(), reach_data(width)).alt
-    assert f"Width {width} sees {width - 1} back" in said and "nan" not in said
+    assert f"Width {width} sees {width - 1} back" in said
+    assert "nan" not in said
 
 
 def test_the_two_banks_part_at_width_four():

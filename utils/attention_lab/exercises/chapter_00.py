@@ -28,7 +28,7 @@ def _double_cases(rng: np.random.Generator) -> Sequence[Case]:
         Case((rng.normal(size=(3, 5)),), note="a table"),
         Case((rng.normal(size=(2, 3, 4)),), note="three axes"),
         Case((np.zeros((2, 3)),), note="only zeros"),
-        Case((np.array([7.0]),), note="one number"),
+        Case((np.array([7.0, 0.0, 0.25, -40.0]),), note="large and small numbers"),
     ]
 
 
@@ -43,6 +43,18 @@ _DOUBLE_MISTAKES = [
         "Every number comes back three times as large.",
         "How often is x counted in your line?",
         answer=lambda x: x * 3,
+    ),
+    Mistake(
+        "quadrupled",
+        "Every number comes back four times as large.",
+        "How often is x counted in your line?",
+        answer=lambda x: x * 4,
+    ),
+    Mistake(
+        "sign_turned",
+        "Every number comes back with the opposite sign.",
+        "Should the result be above or below 0 when x is 1?",
+        answer=lambda x: x * -2,
     ),
     Mistake(
         "added_two",
@@ -87,6 +99,42 @@ _DOUBLE_MISTAKES = [
         answer=lambda x: np.abs(x) * 2,
     ),
     Mistake(
+        "whole_numbers",
+        "The result is cut to whole numbers.",
+        "What is twice 0.25?",
+        answer=lambda x: (x * 2).astype(int),
+    ),
+    Mistake(
+        "transposed",
+        "The numbers are right, but rows and columns have changed places.",
+        "Which shape should come back for x of shape (3, 5)?",
+        answer=lambda x: x.T * 2,
+    ),
+    Mistake(
+        "one_long_row",
+        "The numbers are right, but they come back in one long row.",
+        "Which shape should come back for x of shape (3, 5)?",
+        answer=lambda x: np.ravel(x) * 2,
+    ),
+    Mistake(
+        "first_only",
+        "Only the first entry of x is doubled and returned.",
+        "How many numbers should come back for three that go in?",
+        answer=lambda x: x[0] * 2,
+    ),
+    Mistake(
+        "caret",
+        "`^` is not a power in Python: it compares whole numbers bit by bit, and these are not whole.",
+        "Which operator multiplies?",
+        answer=lambda x: x ^ 2,
+    ),
+    Mistake(
+        "joined_sideways",
+        "x is written twice, side by side: there are twice as many numbers and each is as large as before.",
+        "Should the number of numbers change, or their size?",
+        answer=lambda x: np.tile(x, 2),
+    ),
+    Mistake(
         "joined",
         "x is written twice, one after the other: there are twice as many numbers and each is as large as before.",
         "Should the number of numbers change, or their size?",
@@ -122,7 +170,7 @@ _DOUBLE = Exercise(
     name="double",
     chapter="00",
     summary="twice every number of x",
-    returns="the shape of x",
+    returns="(…)",
     reference=double,
     cases=_double_cases,
     mistakes=_DOUBLE_MISTAKES,
@@ -155,8 +203,8 @@ def _row_means_cases(rng: np.random.Generator) -> Sequence[Case]:
         Case((np.array([[1.0, 2.0, 6.0], [0.0, -1.0, 4.0]]),)),
         Case((rng.normal(size=(5, 3)),), note="more rows than columns"),
         Case((rng.normal(size=(3, 7)),), note="more columns than rows"),
-        Case((rng.normal(size=(1, 4)),), note="one row"),
-        Case((rng.normal(size=(4, 1)),), note="one number in a row"),
+        Case((rng.normal(size=(1, 8)),), note="one row"),
+        Case((rng.normal(size=(7, 1)),), note="one number in a row"),
         Case((rng.normal(size=(2, 5)) - 3.0,), note="mostly negative"),
     ]
 
@@ -208,6 +256,24 @@ _ROW_MEANS_MISTAKES = [
         answer=lambda x: x.mean(axis=1)[None, :],
     ),
     Mistake(
+        "column_sums",
+        "You add up each column: one number comes back for each of the d columns, and it is not divided.",
+        "Which axis disappears when you sum along `axis=0`?",
+        answer=lambda x: x.sum(axis=0),
+    ),
+    Mistake(
+        "no_third_axis",
+        "x has two axes, and they are numbered 0 and 1: there is no axis 2.",
+        "Which numbers do the two axes of a table have?",
+        answer=lambda x: x.mean(axis=2),
+    ),
+    Mistake(
+        "one_number_from_all",
+        "All numbers of the table are added up and the sum is divided by the number of rows: one number comes back.",
+        "How many numbers should come back for a table of two rows?",
+        answer=lambda x: x.sum() / len(x),
+    ),
+    Mistake(
         "sums",
         "The numbers of each row are added up, and the sum is not divided.",
         "What is the mean of a row of three sixes?",
@@ -236,6 +302,42 @@ _ROW_MEANS_MISTAKES = [
         "Each sum is divided with `//`, which drops what comes after the point.",
         "What is the mean of 0 and 1?",
         answer=lambda x: x.sum(axis=1) // x.shape[1],
+    ),
+    Mistake(
+        "cut_to_whole_numbers",
+        "The means are cut to whole numbers.",
+        "What is the mean of 0 and 1?",
+        answer=lambda x: x.mean(axis=1).astype(int),
+    ),
+    Mistake(
+        "spread",
+        "You return how far the numbers of each row lie apart (their standard deviation).",
+        "What is the mean of a row of three sixes?",
+        answer=lambda x: x.std(axis=1),
+    ),
+    Mistake(
+        "mean_taken_away",
+        "Each row comes back with its mean subtracted.",
+        "How many numbers should stand for one row?",
+        answer=lambda x: x - x.mean(axis=1, keepdims=True),
+    ),
+    Mistake(
+        "first_row_itself",
+        "The first row comes back as it is.",
+        "How many numbers should stand for one row?",
+        answer=lambda x: x[0].copy(),
+    ),
+    Mistake(
+        "first_column",
+        "The first number of each row comes back.",
+        "Do the other numbers of the row count in your answer?",
+        answer=lambda x: x[:, 0].copy(),
+    ),
+    Mistake(
+        "counts_columns",
+        "The loop runs over the numbers 0 to d - 1 and takes rows by them: it counts columns and reads rows.",
+        "Which of the two numbers in `x.shape` counts the rows?",
+        answer=lambda x: np.array([x[i].mean() for i in range(x.shape[1])]),
     ),
     Mistake(
         "medians",

@@ -44,6 +44,8 @@ def _embed(
         chosen = chosen[~bad]
     if outside == "clip":
         chosen = np.clip(chosen, 0, height - 1)
+    if outside == "without a sign":
+        chosen = np.abs(chosen)
     if outside == "modulo":
         chosen = chosen % height
     if order == "sorted":
@@ -52,16 +54,20 @@ def _embed(
         chosen = chosen[::-1]
     if order == "no repeats":
         chosen = np.unique(chosen)
+    if order == "counted":
+        chosen = np.arange(len(chosen))
+    rows = table[np.where(bad, 0, chosen) if outside == "zeros" else chosen]
     if outside == "zeros":
-        rows = np.where(bad[:, None], 0.0, table[np.where(bad, 0, chosen)])
-    else:
-        rows = table[chosen]
+        rows[bad] = 0.0
     shapes = {
         "rows": lambda: rows,
         "columns": lambda: rows.T,
         "sum": lambda: rows.sum(axis=0),
         "mean": lambda: rows.mean(axis=0),
         "one long row": lambda: rows.reshape(-1),
+        "first row": lambda: rows[0].copy(),
+        "last row": lambda: rows[-1].copy(),
+        "whole numbers": lambda: rows.astype(int),
     }
     return shapes[result]()
 
@@ -75,8 +81,8 @@ def _embed_cases(rng: np.random.Generator) -> Sequence[Case]:
         Case((np.array([3, 6, 0, 1, 6]), table), note="the first and the last row are asked for"),
         Case((np.array([1, 0, 2, 2, 1, 0, 1]), wide), note="more ids than rows"),
         Case((np.array([5]), table), note="one id"),
-        Case((np.array([1, 4]), readable), note="an id equal to V, the number of rows"),
-        Case((np.array([3, -1, 1]), readable), note="a negative id"),
+        Case((np.array([1, 4, 0, 2]), readable), note="an id equal to V, the number of rows"),
+        Case((np.array([3, -1, 1, 0]), readable), note="a negative id"),
         Case((np.array([0, 9, 2]), table), note="an id far outside"),
         Case((np.array([-7, 2, 2, 5]), table), note="a negative id that would still count from the end"),
     ]
@@ -84,6 +90,16 @@ def _embed_cases(rng: np.random.Generator) -> Sequence[Case]:
 
 def _first_rows(ids: Array, table: Array) -> Array:
     return table[: len(ids)].copy()
+
+
+def _places_in_a_loop(ids: Array, table: Array) -> Array:
+    return np.array([table[t] for t in range(len(ids))])
+
+
+def _places_with_negative_ids_refused(ids: Array, table: Array) -> Array:
+    if (ids < 0).any():
+        raise IndexError
+    return _places_in_a_loop(ids, table)
 
 
 def _one_hot_only(ids: Array, table: Array) -> Array:
@@ -116,6 +132,64 @@ def _none_for_bad_ids(ids: Array, table: Array) -> Array | None:
     if (ids < 0).any() or (ids >= len(table)).any():
         return None
     return table[ids]
+
+
+def _error_swallowed(ids: Array, table: Array) -> Array | None:
+    try:
+        return table[ids]
+    except IndexError:
+        return None
+
+
+def _value_error_for_negative_ids(ids: Array, table: Array) -> Array:
+    if (ids < 0).any():
+        raise ValueError("negative id")
+    return table[ids]
+
+
+def _one_question_for_all_ids(ids: Array, table: Array) -> Array:
+    if ids < 0:
+        raise IndexError
+    return table[ids]
+
+
+def _returns_in_the_loop(ids: Array, table: Array) -> Array:
+    for i in ids:
+        if i < 0 or i >= len(table):
+            raise IndexError
+        return table[i].copy()
+    return table[:0]
+
+
+def _room_for_one_number(ids: Array, table: Array) -> Array:
+    out = np.zeros(len(ids))
+    for t, i in enumerate(ids):
+        out[t] = table[i]
+    return out
+
+
+def _room_for_one_number_checked(ids: Array, table: Array) -> Array:
+    if (ids < 0).any() or (ids >= len(table)).any():
+        raise IndexError
+    return _room_for_one_number(ids, table)
+
+
+def _written_at_the_id(ids: Array, table: Array) -> Array:
+    out = np.zeros((len(ids), table.shape[1]))
+    for i in ids:
+        out[i] = table[i]
+    return out
+
+
+def _as_tall_as_the_table(ids: Array, table: Array) -> Array:
+    out = np.zeros_like(table)
+    for t, i in enumerate(ids):
+        out[t] = table[i]
+    return out
+
+
+def _from_the_flat_table(ids: Array, table: Array) -> Array:
+    return np.take(table, ids)
 
 
 def _last_row_for_bad_ids(ids: Array, table: Array) -> Array:
@@ -176,6 +250,30 @@ _EMBED_MISTAKES = [
         switches={"error": KeyError},
     ),
     Mistake(
+        "plain_exception",
+        "You refuse the right ids, but with an Exception of no particular kind.",
+        "Which exception does a Python list raise when an index is outside it?",
+        switches={"error": Exception},
+    ),
+    Mistake(
+        "value_error_for_negative_ids",
+        "A negative id is refused with a ValueError, while one that is too large gets NumPy's IndexError.",
+        "Which exception does the exercise ask for, on both sides?",
+        answer=_value_error_for_negative_ids,
+    ),
+    Mistake(
+        "one_question_for_all_ids",
+        "`if` wants one yes or no, and your comparison gives one for each id.",
+        "How do you ask whether *any* of several answers is yes?",
+        answer=_one_question_for_all_ids,
+    ),
+    Mistake(
+        "error_swallowed",
+        "NumPy's own IndexError is caught and nothing (None) comes back; a negative id is not even noticed.",
+        "Who should learn that an id was wrong?",
+        answer=_error_swallowed,
+    ),
+    Mistake(
         "none_for_bad_ids",
         "For an id outside the table nothing (None) comes back, and the code that called you goes on with it.",
         "How does a Python list say that an index is outside it?",
@@ -234,6 +332,84 @@ _EMBED_MISTAKES = [
         "A word that stands twice gets only one row.",
         "How many rows should come back for the ids (2, 0, 2)?",
         switches={"order": "no repeats"},
+    ),
+    Mistake(
+        "sign_dropped",
+        "A negative id is used without its sign, so -1 gives the row of the word with the number 1.",
+        "Is there a word with the number -1?",
+        switches={"outside": "without a sign"},
+    ),
+    Mistake(
+        "places_not_ids",
+        "Row t of the result is row t of the table: you look up the position of a word, not its id.",
+        "In your loop, which is the position, and which the id?",
+        switches={"order": "counted"},
+    ),
+    *(
+        Mistake(
+            name,
+            "Row t of the result is row t of the table: your loop looks up the position of a word, not its id.",
+            "In your loop, which is the position, and which the id?",
+            answer=answer,
+        )
+        for name, answer in (
+            ("places_in_a_loop", _places_in_a_loop),
+            ("places_with_negative_ids_refused", _places_with_negative_ids_refused),
+        )
+    ),
+    Mistake(
+        "whole_numbers",
+        "The rows are cut to whole numbers.",
+        "Which kind of number does your array for the result hold?",
+        switches={"result": "whole numbers"},
+    ),
+    Mistake(
+        "first_id_only",
+        "Only the row of the first id comes back.",
+        "How many rows should come back for three ids?",
+        switches={"result": "first row"},
+    ),
+    Mistake(
+        "returns_in_the_loop",
+        "Only the row of the first id comes back: `return` stands inside the loop and ends it in its first turn.",
+        "When should the function return?",
+        answer=_returns_in_the_loop,
+    ),
+    Mistake(
+        "last_id_only",
+        "Only the row of the last id comes back: each turn of the loop replaces what the one before had found.",
+        "Where are the rows kept until the loop has ended?",
+        switches={"result": "last row"},
+    ),
+    Mistake(
+        "room_for_one_number",
+        "Your array for the result has room for one number a word, and a row of the table holds d.",
+        "Which shape should the result have?",
+        answer=_room_for_one_number,
+    ),
+    Mistake(
+        "room_for_one_number_checked",
+        "The ids are checked, but your array for the result has room for one number a word, and a row holds d.",
+        "Which shape should the result have?",
+        answer=_room_for_one_number_checked,
+    ),
+    Mistake(
+        "written_at_the_id",
+        "Each row is written where its id points in the result, not to the position of its word.",
+        "In your loop, which is the position, and which the id?",
+        answer=_written_at_the_id,
+    ),
+    Mistake(
+        "as_tall_as_the_table",
+        "The result has as many rows as the table, not as many as there are ids.",
+        "How many rows should come back for three ids?",
+        answer=_as_tall_as_the_table,
+    ),
+    Mistake(
+        "from_the_flat_table",
+        "The ids pick single numbers from the table laid out as one long row.",
+        "What does `np.take` do when it is told no axis?",
+        answer=_from_the_flat_table,
     ),
     Mistake(
         "transposed",
@@ -365,6 +541,12 @@ def _lengths(x: Array, kind: str) -> Array:
         return x.sum(axis=1, keepdims=True)
     if kind == "column":
         return np.sqrt((x * x).sum(axis=0, keepdims=True))
+    if kind == "one over":
+        return 1.0 / np.sqrt((x * x).sum(axis=1, keepdims=True))
+    if kind == "at least 1":
+        return np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1.0)
+    if kind.startswith("inside"):
+        return np.sqrt((x * x).sum(axis=1, keepdims=True) + float(kind.removeprefix("inside ")))
     if kind == "whole table":
         return np.full((len(x), 1), np.sqrt((x * x).sum()))
     return np.ones((len(x), 1))
@@ -387,18 +569,22 @@ def _cosine(
         a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         unit_a, unit_b = a / (_lengths(a, length_a) + added), b / (_lengths(b, length_b) + added)
-    empty_a, empty_b = ~a.any(axis=1), ~b.any(axis=1)
-    if zero != "nan":
+    empty_a, empty_b = np.all(a == 0, axis=1)[:, None], np.all(b == 0, axis=1)[None, :]
+    if zero not in ("nan", "nan for a"):
         unit_a = np.where(np.isfinite(unit_a), unit_a, 0.0)
     if zero not in ("nan", "nan for b"):
         unit_b = np.where(np.isfinite(unit_b), unit_b, 0.0)
     out = unit_a @ unit_b.T
+    if zero == "nan where only b is zero":
+        out = np.where(empty_b & ~empty_a, np.nan, out)
+    if zero == "nan where only a is zero":
+        out = np.where(empty_a & ~empty_b, np.nan, out)
     if zero == "one":
-        out = np.where(empty_a[:, None] | empty_b[None, :], 1.0, out)
+        out = np.where(empty_a | empty_b, 1.0, out)
     if zero == "one for two":
-        out = np.where(empty_a[:, None] & empty_b[None, :], 1.0, out)
+        out = np.where(empty_a & empty_b, 1.0, out)
     if zero == "minus one":
-        out = np.where(empty_a[:, None] | empty_b[None, :], -1.0, out)
+        out = np.where(empty_a | empty_b, -1.0, out)
     changes = {
         "cosine": lambda: out,
         "distance": lambda: 1.0 - out,
@@ -418,11 +604,13 @@ def _cosine_cases(rng: np.random.Generator) -> Sequence[Case]:
     also_with_zero = rng.normal(size=(2, 3))
     also_with_zero[0] = 0.0
     square = rng.normal(size=(3, 3))
+    short = rng.normal(size=(4, 5))
+    short *= 0.5 / _lengths(short, "row")
     return [
         Case((np.array([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.0]]), np.array([[1.0, 0.0], [6.0, 8.0]]))),
         Case((rng.normal(size=(5, 3)), rng.normal(size=(2, 3)))),
         Case((rng.normal(size=(2, 7)), 10.0 * rng.normal(size=(3, 7))), note="long rows and short ones"),
-        Case((rng.normal(size=(1, 4)), rng.normal(size=(3, 4))), note="one row against three"),
+        Case((short[:1], short[1:]), note="rows shorter than 1"),
         Case((rng.normal(size=(3, 5)), rng.normal(size=(3, 5))), note="as many rows in a as in b"),
         Case((square, square.copy()), note="a list with itself; as many rows as columns"),
         Case((with_zero, rng.normal(size=(3, 3))), note="a row of zeros in a"),
@@ -446,6 +634,51 @@ def _root_of_the_product(a: Array, b: Array) -> Array:
 
 def _added_to_the_product(a: Array, b: Array, added: float = 1e-8) -> Array:
     return a @ b.T / (_lengths(a, "row") * _lengths(b, "row").T + added)
+
+
+def _product_of_column_lengths(a: Array, b: Array) -> Array:
+    return a @ b.T / (np.linalg.norm(a, axis=0) * np.linalg.norm(b, axis=0))
+
+
+def _plain_product_without_transpose(a: Array, b: Array) -> Array:
+    return a @ b
+
+
+def _product_without_transpose_one_length(a: Array, b: Array) -> Array:
+    return a @ b / (np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def _divided_by_width(a: Array, b: Array) -> Array:
+    return a @ b.T / a.shape[1]
+
+
+def _divided_by_root_of_width(a: Array, b: Array) -> Array:
+    return a @ b.T / np.sqrt(a.shape[1])
+
+
+def _one_question_for_all_rows(a: Array, b: Array) -> Array:
+    length_a, length_b = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
+    if length_a == 0 or length_b == 0:
+        return np.zeros((len(a), len(b)))
+    return a @ b.T / np.outer(length_a, length_b)
+
+
+def _lengths_of_a_twice(a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return a @ b.T / np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(a, axis=1))
+
+
+def _as_wide_as_tall(a: Array, b: Array) -> Array:
+    out = np.zeros((len(a), len(a)))
+    for i in range(len(a)):
+        for j in range(len(b)):
+            length = np.linalg.norm(a[i]) * np.linalg.norm(b[j])
+            out[i, j] = a[i] @ b[j] / length if length else 0.0
+    return out
+
+
+def _floor_of_one(a: Array, b: Array) -> Array:
+    return a @ b.T / np.maximum(_lengths(a, "row") * _lengths(b, "row").T, 1.0)
 
 
 def _difference_length(a: Array, b: Array) -> Array:
@@ -560,9 +793,57 @@ _COSINE_MISTAKES = [
         switches={"length_a": "whole table", "length_b": "whole table"},
     ),
     Mistake(
+        "multiplied_by_the_length_of_b",
+        "The lengths of b end up as factors: Python reads `x / y * z` from the left, as (x / y) * z.",
+        "What happens to your numbers when a row of b becomes twice as long?",
+        switches={"length_b": "one over"},
+    ),
+    Mistake(
+        "multiplied_by_the_length_of_a",
+        "The lengths of a end up as factors: Python reads `x / y * z` from the left, as (x / y) * z.",
+        "What happens to your numbers when a row of a becomes twice as long?",
+        switches={"length_a": "one over"},
+    ),
+    Mistake(
+        "short_rows_left_as_they_are",
+        "Rows that are shorter than 1 are not brought to length 1.",
+        "What should a row of length 0.5 give with itself?",
+        switches={"length_a": "at least 1", "length_b": "at least 1"},
+    ),
+    Mistake(
+        "floor_of_one",
+        "Where the product of the lengths is below 1, you divide by 1 instead.",
+        "What should a row of length 0.5 give with itself?",
+        answer=_floor_of_one,
+    ),
+    Mistake(
+        "divided_by_the_width",
+        "You divide by the number of columns, not by the lengths of the rows.",
+        "What happens to your numbers when a row becomes twice as long?",
+        answer=_divided_by_width,
+    ),
+    Mistake(
+        "divided_by_the_root_of_the_width",
+        "You divide by the square root of the number of columns, not by the lengths of the rows.",
+        "What happens to your numbers when a row becomes twice as long?",
+        answer=_divided_by_root_of_width,
+    ),
+    Mistake(
+        "lengths_of_a_twice",
+        "You divide by the lengths of the rows of a twice; those of b have no part in it.",
+        "What happens to your numbers when a row of b becomes twice as long?",
+        answer=_lengths_of_a_twice,
+    ),
+    Mistake(
+        "product_of_column_lengths",
+        "You divide by the lengths of columns: `axis=0` runs down a column.",
+        "Over which axis do you sum the squares of one row?",
+        answer=_product_of_column_lengths,
+    ),
+    Mistake(
         "lengths_added",
         "You divide by the sum of the two lengths.",
-        "Two rows of length 2 point the same way: what is their dot product, and what is it to be divided by to give 1?",
+        "Two rows of length 3 point the same way. What is their dot product, and which divisor makes it 1?",
         answer=_lengths_added,
     ),
     Mistake(
@@ -582,6 +863,30 @@ _COSINE_MISTAKES = [
         "Rows of zeros are taken care of in a but not in b: there they give nan.",
         "Which of your two divisions can still meet a zero?",
         switches={"zero": "nan for b"},
+    ),
+    Mistake(
+        "zero_row_of_a_is_nan",
+        "Rows of zeros are taken care of in b but not in a: there they give nan.",
+        "Which of your two divisions can still meet a zero?",
+        switches={"zero": "nan for a"},
+    ),
+    Mistake(
+        "nan_where_only_b_is_zero",
+        "You ask whether the row of a is zero, but not whether the row of b is: there it gives nan.",
+        "Which lengths can be 0 in one comparison?",
+        switches={"zero": "nan where only b is zero"},
+    ),
+    Mistake(
+        "nan_where_only_a_is_zero",
+        "You ask whether the row of b is zero, but not whether the row of a is: there it gives nan.",
+        "Which lengths can be 0 in one comparison?",
+        switches={"zero": "nan where only a is zero"},
+    ),
+    Mistake(
+        "one_question_for_all_rows",
+        "`if` wants one yes or no, and your comparison gives one for each row.",
+        "How do you choose, row by row, between two arrays?",
+        answer=_one_question_for_all_rows,
     ),
     Mistake(
         "zero_row_is_one",
@@ -613,8 +918,17 @@ _COSINE_MISTAKES = [
     ),
     *(
         Mistake(
+            f"added_1e{power}_under_the_root",
+            "A small number is added under the square root, so every similarity comes out a little too near to 0.",
+            _ADDED_QUESTION,
+            switches={"length_a": f"inside 1e{power}", "length_b": f"inside 1e{power}"},
+        )
+        for power in (-9, -8, -6, -5)
+    ),
+    *(
+        Mistake(
             f"added_1e{power}_to_the_product",
-            "A small number is added to the product of the lengths, so every similarity comes out a little too near to 0.",
+            "A small number is added to the product of the lengths, so every similarity comes out a bit too near to 0.",
             _ADDED_QUESTION,
             answer=partial(_added_to_the_product, added=10.0**power),
         )
@@ -715,6 +1029,24 @@ _COSINE_MISTAKES = [
         "`a @ b` multiplies the rows of a with the columns of b, and the sizes do not fit.",
         "Which shapes go into your product, and which axis do they have in common?",
         answer=_product_without_transpose,
+    ),
+    Mistake(
+        "plain_product_without_transpose",
+        "`a @ b` multiplies the rows of a with the columns of b, and the lengths of the rows still count.",
+        "Which shapes go into your product, and which axis do they have in common?",
+        answer=_plain_product_without_transpose,
+    ),
+    Mistake(
+        "product_without_transpose_one_length",
+        "The product multiplies the rows of a with the columns of b, and you divide by one length for a whole table.",
+        "Which shapes go into your product, and which axis do they have in common?",
+        answer=_product_without_transpose_one_length,
+    ),
+    Mistake(
+        "as_wide_as_tall",
+        "Your array for the result has m columns; b has n rows, and each of them needs one.",
+        "Which shape should the result have?",
+        answer=_as_wide_as_tall,
     ),
     Mistake(
         "lengths_do_not_line_up",
@@ -819,9 +1151,10 @@ def _window(
     divide: str = "rows there are",
     start: str = "fewer",
     kind: str = "mean",
+    numbers: str = "as they are",
 ) -> Array:
     """`window_mean` with switches: the window of row t is t - width + first … t + last - 1."""
-    T, out = len(x), np.zeros_like(x)
+    T, out = len(x), np.zeros_like(x, dtype=int if numbers == "whole" else x.dtype)
     for t in range(T):
         low, high = t - width + first, t + last
         if low < 0 and start == "zeros":
@@ -829,21 +1162,41 @@ def _window(
         if low < 0 and start == "as they are":
             out[t] = x[t]
             continue
+        if low <= 0 and start == "zeros, one row more":
+            continue
+        if low <= 0 and start == "as they are, one row more":
+            out[t] = x[t]
+            continue
         if low < 0 and start == "nan":
             out[t] = np.nan
             continue
         if start == "from the end":
             window = x[np.arange(low, high) % T]
+        elif (low < 0 and start == "without itself") or (low <= 0 and start == "without itself, one row more"):
+            window = x[:t]
+        elif low < 0 and start == "first window":
+            window = x[:width]
+        elif start == "first row left out":
+            window = x[max(low, 1) : high]
         elif start == "first row again":
             window = x[np.clip(np.arange(low, high), 0, T - 1)]
         else:
             window = x[max(low, 0) : max(high, 0)]
-        count = {"rows there are": len(window), "width": width, "nothing": 1, "one less": len(window) - 1}[divide]
+        count = {
+            "rows there are": len(window),
+            "width": width,
+            "nothing": 1,
+            "one less": len(window) - 1,
+            "rows so far": t + 1,
+            "t or width": min(t, width),
+            "all rows": T,
+            "columns": x.shape[1],
+        }[divide]
         with np.errstate(all="ignore"):
             if kind == "mean":
                 out[t] = window.sum(axis=0) / np.float64(count)
             elif len(window):
-                out[t] = {"median": np.median, "max": np.max}[kind](window, axis=0)
+                out[t] = np.median(window, axis=0) if kind == "median" else window.max(axis=0)
     return out
 
 
@@ -855,7 +1208,7 @@ def _window_cases(rng: np.random.Generator) -> Sequence[Case]:
         Case((rng.normal(size=(5, 2)), 1), note="width 1: every row stands alone"),
         Case((rng.normal(size=(6, 4)), 6), note="width T"),
         Case((rng.normal(size=(3, 5)), 8), note="the window is wider than the sentence"),
-        Case((rng.normal(size=(1, 4)), 3), note="one word"),
+        Case((rng.normal(size=(1, 9)), 3), note="one word"),
     ]
 
 
@@ -942,6 +1295,69 @@ def _two_rows_only(x: Array, width: int) -> Array:
     return np.array([(x[t] + x[max(0, t - width + 1)]) / 2 for t in range(len(x))])
 
 
+def _one_number_repeated(x: Array, width: int) -> Array:
+    return np.repeat(_one_number_a_row(x, width)[:, None], x.shape[1], axis=1)
+
+
+def _mean_along_the_row(x: Array, width: int) -> Array:
+    out = np.zeros_like(x)
+    for t in range(len(x)):
+        out[t] = x[max(0, t - width + 1) : t + 1].mean(axis=1)
+    return out
+
+
+def _room_for_one_number_a_row(x: Array, width: int) -> Array:
+    out = np.zeros(len(x))
+    for t in range(len(x)):
+        out[t] = x[max(0, t - width + 1) : t + 1].mean(axis=0)
+    return out
+
+
+def _rows_before_first_zero(x: Array, width: int) -> Array:
+    out = np.zeros_like(x)
+    for t in range(1, len(x)):
+        out[t] = x[max(0, t - width) : t].mean(axis=0)
+    return out
+
+
+def _rows_before_first_copied(x: Array, width: int) -> Array:
+    out = _rows_before_first_zero(x, width)
+    out[0] = x[0]
+    return out
+
+
+def _negative_rows_in_a_loop(x: Array, width: int) -> Array:
+    out = np.zeros_like(x)
+    for t in range(len(x)):
+        for s in range(t - width + 1, t + 1):
+            out[t] += x[s]
+        out[t] /= width
+    return out
+
+
+def _centred_convolution(x: Array, width: int) -> Array:
+    return np.stack([np.convolve(column, np.ones(width) / width, mode="same") for column in x.T], axis=1)
+
+
+def _valid_convolution(x: Array, width: int) -> Array:
+    return np.stack([np.convolve(column, np.ones(width) / width, mode="valid") for column in x.T], axis=1)
+
+
+def _differences_of_sums(x: Array, width: int) -> Array:
+    sums = np.cumsum(x, axis=0)
+    return (sums[width:] - sums[:-width]) / width
+
+
+def _returns_first_window(x: Array, width: int) -> Array:
+    return x[:1].mean(axis=0)
+
+
+def _ahead_one_too_few(x: Array, width: int) -> Array:
+    with np.errstate(all="ignore"):
+        windows = [x[t : t + width - 1] for t in range(len(x))]
+        return np.array([window.sum(axis=0) / np.float64(len(window)) for window in windows])
+
+
 def _half_and_half(x: Array, width: int) -> Array:
     out = np.zeros_like(x)
     for t in range(len(x)):
@@ -979,6 +1395,30 @@ _WINDOW_MISTAKES = [
         "Each sum is divided by one less than the number of rows that went into it.",
         "What is the mean of three equal rows?",
         switches={"divide": "one less"},
+    ),
+    Mistake(
+        "divided_by_rows_so_far",
+        "Each sum is divided by the number of rows so far, also where the window holds fewer.",
+        "How many rows go into the sum of row 5 for width 3?",
+        switches={"divide": "rows so far"},
+    ),
+    Mistake(
+        "divided_by_t_or_width",
+        "Each sum is divided by t or by width, whichever is smaller; row 0 is then divided by 0.",
+        "How many rows are in the window of row 0, and how many in that of row 1?",
+        switches={"divide": "t or width"},
+    ),
+    Mistake(
+        "divided_by_all_rows",
+        "Each sum is divided by the number of rows in the whole sentence.",
+        "What is the mean of three equal rows?",
+        switches={"divide": "all rows"},
+    ),
+    Mistake(
+        "divided_by_columns",
+        "Each sum is divided by the number of columns.",
+        "What is the mean of three equal rows?",
+        switches={"divide": "columns"},
     ),
     Mistake(
         "one_row_too_many",
@@ -1023,6 +1463,12 @@ _WINDOW_MISTAKES = [
         answer=_looks_ahead,
     ),
     Mistake(
+        "ahead_one_too_few",
+        "The window runs forward from row t, and it holds one row less than width.",
+        "Which words has a reader seen by the time of row t?",
+        answer=_ahead_one_too_few,
+    ),
+    Mistake(
         "both_sides",
         "The window stands around row t, half before it and half after it.",
         "Which words has a reader seen by the time of row t?",
@@ -1045,6 +1491,42 @@ _WINDOW_MISTAKES = [
         "The first rows, which have fewer than width - 1 rows before them, are copied as they are.",
         _START,
         switches={"start": "as they are"},
+    ),
+    Mistake(
+        "start_is_zero_one_row_more",
+        "The first width rows stay at zero, although the last of them has a whole window.",
+        _START,
+        switches={"start": "zeros, one row more"},
+    ),
+    Mistake(
+        "start_is_copied_one_row_more",
+        "The first width rows are copied as they are, although the last of them has a whole window.",
+        _START,
+        switches={"start": "as they are, one row more"},
+    ),
+    Mistake(
+        "start_without_itself",
+        "At the start you take the rows before row t, but not row t itself.",
+        _START,
+        switches={"start": "without itself"},
+    ),
+    Mistake(
+        "start_without_itself_one_row_more",
+        "In the first width rows you take the rows before row t, but not row t itself.",
+        _START,
+        switches={"start": "without itself, one row more"},
+    ),
+    Mistake(
+        "start_takes_first_window",
+        "At the start every row takes the first width rows, also those that come after it.",
+        _START,
+        switches={"start": "first window"},
+    ),
+    Mistake(
+        "first_row_left_out",
+        "The window never reaches back to row 0.",
+        "With which number do the rows of x begin?",
+        switches={"start": "first row left out"},
     ),
     Mistake(
         "start_is_nan",
@@ -1118,6 +1600,72 @@ _WINDOW_MISTAKES = [
         "All numbers of a window are averaged into one, so the columns are lost.",
         "How many numbers should stand in row t of the result?",
         answer=_one_number_a_row,
+    ),
+    Mistake(
+        "one_number_repeated",
+        "All numbers of a window are averaged into one, and it is written into every column.",
+        "Along which axis does the mean of a window run?",
+        answer=_one_number_repeated,
+    ),
+    Mistake(
+        "mean_along_the_row",
+        "The mean of a window runs along its rows (`axis=1`), so it gives one number a row and not one a column.",
+        "Which axis of a window should disappear?",
+        answer=_mean_along_the_row,
+    ),
+    Mistake(
+        "room_for_one_number_a_row",
+        "Your array for the result has room for one number a row, and a mean of rows holds d.",
+        "Which shape should the result have?",
+        answer=_room_for_one_number_a_row,
+    ),
+    Mistake(
+        "rows_before_first_zero",
+        "You take the width rows before row t, and not row t itself; row 0 stays at zero.",
+        _WINDOW,
+        answer=_rows_before_first_zero,
+    ),
+    Mistake(
+        "rows_before_first_copied",
+        "You take the width rows before row t, and not row t itself; row 0 is copied.",
+        _WINDOW,
+        answer=_rows_before_first_copied,
+    ),
+    Mistake(
+        "negative_rows_in_a_loop",
+        "At the start your inner loop reads rows with negative numbers, and NumPy counts those from the end.",
+        _START,
+        answer=_negative_rows_in_a_loop,
+    ),
+    Mistake(
+        "centred_convolution",
+        "A convolution in the mode `same` puts the window around row t, and it divides by width also at the ends.",
+        "Which words has a reader seen by the time of row t?",
+        answer=_centred_convolution,
+    ),
+    Mistake(
+        "valid_convolution",
+        "A convolution in the mode `valid` keeps whole windows only, so the number of rows changes.",
+        _START,
+        answer=_valid_convolution,
+    ),
+    Mistake(
+        "differences_of_sums",
+        "Differences of running sums give the whole windows only, without the first: fewer than T rows come back.",
+        _START,
+        answer=_differences_of_sums,
+    ),
+    Mistake(
+        "first_window_alone",
+        "Only the window of row 0 comes back.",
+        "Where does `return` stand: inside the loop or after it?",
+        answer=_returns_first_window,
+    ),
+    Mistake(
+        "whole_numbers",
+        "The means are cut to whole numbers.",
+        "Which kind of number does your array for the result hold?",
+        switches={"numbers": "whole"},
     ),
     Mistake(
         "blocks",
@@ -1271,13 +1819,13 @@ _NEAREST_TO_BANK = Question(
 _FROM_A_BAG = Question(
     name="01_from_a_bag",
     chapter="01",
-    prompt="The rows of a sentence are tipped into a bag, and their order is lost. What can still be told from the bag?",
+    prompt="The rows of a sentence are tipped into a bag, and their order is lost. What can still be told from it?",
     right="which words occur, and how often",
-    because="A bag keeps every row, and a row that stands twice is in it twice. Everything that lay in the order is gone.",
+    because="A bag keeps every row, and a row that stands twice is in it twice. What lay in the order is gone.",
     wrong={
         "who left whom": "'the boat left the bank' and 'the bank left the boat' fill the bag with the same rows. "
         "In which of them does the bank leave?",
-        "which word came first": "Rows carry no number of their place. What marks the first one in the bag?",
+        "which word came first": "Rows carry no number of their position. What marks the first one in the bag?",
         "which 'the' goes with the boat": "The two rows of 'the' are equal. How would you tell one from the other?",
     },
     otherwise="Take one of the four choices, as text. What do two sentences with the same words have in common?",
@@ -1295,7 +1843,7 @@ _WIDTH_FOR_BOAT = Question(
     chapter="01",
     prompt="What is the smallest width with which the window of 'bank', at position 4, holds 'boat', at position 1?",
     right=4,
-    because="The window of width 4 holds positions 1 to 4: 'bank' itself takes one place of the four.",
+    because="The window of width 4 holds positions 1 to 4: 'bank' itself is one of the four.",
     wrong={
         3: "'boat' is 3 words back, but the window counts 'bank' itself: width 3 ends at 'left'.",
         5: "Width 5 reaches one word further than 'boat', to the first 'the'. A smaller one is enough.",
@@ -1309,23 +1857,23 @@ _WIDTH_FOR_BOAT = Question(
 _SHARE_OF_51 = Question(
     name="01_share_at_51",
     chapter="01",
-    prompt="The deciding word stands 1 to 200 places back, each distance equally often. "
+    prompt="The deciding word stands 1 to 200 words back, each distance equally often. "
     "Which share of the sentences does a window of width 51 get right?",
     right=0.25,
-    because="Width 51 sees 50 places back, and 50 of 200 distances is a quarter.",
+    because="Width 51 sees 50 words back, and 50 of 200 distances is a quarter.",
     wrong={
-        0.255: "51 of 200 would be right if the word itself took no place in the window.",
+        0.255: "51 of 200 would be right if *bank* itself did not count as one of the 51.",
         25: "As a share between 0 and 1, please: 25 would be twenty-five times all the sentences.",
-        50: "50 is the number of places the window sees. Which part of 200 is that?",
-        0.26: "52 of 200: one place too many on either side. How many places back does width 2 see?",
+        50: "50 is the number of words back that the window sees. Which part of 200 is that?",
+        0.26: "52 of 200: one too many on either side. How many words back does width 2 see?",
         0.75: "That is the share it gets wrong.",
-        0.5: "50 places are seen, but of 200, not of 100.",
+        0.5: "50 distances are seen, but of 200, not of 100.",
         0.51: "51 of 100 would be that. There are 200 distances.",
-        1: "Only if every deciding word stood within 50 places.",
+        1: "Only if every deciding word stood within 50 words.",
     },
     otherwise="How many of the distances from 1 to 200 fall inside the window?",
     tolerance=1e-6,
-    hints=("How many places back does a window of width 2 see?", "Divide what is seen by 200."),
+    hints=("How many words back does a window of width 2 see?", "Divide what is seen by 200."),
 )
 
 EXERCISES: tuple[Exercise, ...] = (_EMBED, _COSINE, _WINDOW_MEAN)

@@ -80,7 +80,7 @@ def reach_lines() -> dict[str, np.ndarray]:
 
 
 def _leans(sentences: list[Sentence]) -> np.ndarray:
-    """How far the mean of the last 1, 2, … 201 rows leans to the right sense, (sentences, 201); negative: to the other."""
+    """How far the mean of the last 1 … 201 rows leans to the right sense, (sentences, 201); negative: to the other."""
     sides = np.array([1.0 if sentence.sense == "water" else -1.0 for sentence in sentences])
     return sides[:, None] * np.array([_lean_by_width(sentence.rows) for sentence in sentences])
 
