@@ -370,7 +370,7 @@ _RNN_STEP_MISTAKES = [
     ),
     Mistake(
         "entry_by_entry",
-        "The entries are computed one after the other in the same array, so later ones meet new values of earlier ones.",
+        "The entries are computed one by one in the same array, so later ones meet new values of earlier ones.",
         "Which state do all entries have to be computed from?",
         answer=_entry_by_entry,
     ),
@@ -982,6 +982,17 @@ _SLOPES: dict[str, Callable[[Array], Array]] = {
 }
 
 
+def _joined(total: Array, step: Array, order: str, first_step: bool) -> Array:
+    """The product of all steps so far, `total`, and one more."""
+    if order == "newest left":
+        return np.asarray(step @ total)
+    if order == "newest right":
+        return np.asarray(total @ step)
+    if first_step:
+        return step
+    return step * total if order == "entry by entry" else step + total
+
+
 def _reach(
     states: Array,
     W_h: Array,
@@ -1018,9 +1029,7 @@ def _reach(
         total = np.eye(m)
         for t in range(first, last):
             step = one_step(t)
-            total = {"newest left": lambda s=step, g=total: s @ g, "newest right": lambda s=step, g=total: g @ s,
-                     "entry by entry": lambda s=step, g=total: s if g is total and t == first else s * g,
-                     "sum": lambda s=step, g=total: s if t == first else s + g}[order]()  # fmt: skip
+            total = _joined(total, step, order, first_step=t == first)
         return total
 
     spans: dict[str, Callable[[int], Array]] = {
@@ -1283,7 +1292,7 @@ _REACH_MISTAKES = [
     ),
     Mistake(
         "spectral_radius",
-        "You take the largest absolute eigenvalue, the spectral radius; a matrix can stretch a vector by more than that.",
+        "You take the largest absolute eigenvalue, the spectral radius; a matrix can stretch a vector by more.",
         "How much can [[0, 9], [0, 0]] stretch a vector, and what are its eigenvalues?",
         switches={"norm": "radius"},
     ),
@@ -1612,7 +1621,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question(
         name="02_two_banks_again",
         chapter="02",
-        prompt="A network reads one sentence with boat and one with clerk. After the word bank, are its states the same?",
+        prompt="A network reads a sentence with boat and one with clerk. Are its states after the word bank the same?",
         right="different",
         because="The row of bank is the same in both, but the state before it is not, and both go into the new state.",
         wrong={"the same": "The row of bank is the same. Is the row the only thing that goes into the step?"},
@@ -1640,7 +1649,7 @@ QUESTIONS: tuple[Question, ...] = (
         chapter="02",
         prompt="50 words are read in order. How many steps stand in the longest chain in which each waits for another?",
         right=50,
-        because="Step 50 needs the state of step 49, which needs that of step 48, and so on: all 50 stand in one chain.",
+        because="Step 50 needs the state of step 49, that one the state of step 48, and so on: one chain of 50.",
         wrong={
             49: "There are 49 waits between the steps. How many steps stand in the chain?",
             51: "Is the start h0 computed by a step?",
@@ -1692,8 +1701,8 @@ QUESTIONS: tuple[Question, ...] = (
         right="one far item",
         because="The recall of one item stays at 1 over any distance here; the recall of many falls with their number.",
         wrong={
-            "many items": "Look at the curve of the LSTM against the number of items. Where does it go?",
-            "one far item and many items": "Look at the curve of the LSTM against the number of items. Where does it go?",
+            "many items": "Where does the curve of the LSTM go as the number of items grows?",
+            "one far item and many items": "Where does the curve of the LSTM go as the number of items grows?",
             "the waiting": "What does step t of an LSTM need before it can begin?",
             "nothing": "Look at the curve of the LSTM against distance. Does it fall?",
         },

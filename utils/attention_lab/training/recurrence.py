@@ -3,10 +3,8 @@
     python -m attention_lab.training.recurrence            # some minutes on one core; rewrites recurrence.json
     python -m attention_lab.training.recurrence --quick    # seconds; shows the numbers, writes nothing
 
-The task. A story is a row of pairs (name, thing). `items` rows introduce a name with its thing ("Ann: lamp"), then come
-rows of chatter, a thing without a name, then questions, a name without a thing ("Ann: ?"); the answer is that name's
-thing. One look back at the row with the same name is enough, so that attention can be put on the same axes: use
-`stories`, `Recaller` with another body, `train` and `recall` as they are.
+The task is in `attention_lab.training.stories`. One look back at the row with the same name is enough to answer, so
+that attention can be put on the same axes later: `Recaller` with another body, then `train` and `recall` as they are.
 
 Letters: B stories in a batch, T rows, d width of a row, m width of the body's output.
 """
@@ -18,8 +16,8 @@ import json
 import platform
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -28,14 +26,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-NAMES, THINGS = 24, 16
-#: The name of a row of chatter, and the thing of a question.
-NOBODY, ASKED = NAMES, THINGS
+from attention_lab.training.stories import BLIND, NAMES, THINGS, names_ignored, stories
+
 ROW_WIDTH = 32
 BATCH = 64
 #: The longest distance and the largest number of items met in training.
 LONGEST, MOST = 40, 16
-DISTANCES = (1, 2, 3, 5, 8, 12, 20, 30, 40)
+#: Distances beyond `LONGEST` are never met in training.
+DISTANCES = (1, 2, 3, 5, 8, 12, 20, 30, 40, 80, 160)
 ITEMS = (1, 2, 3, 4, 6, 8, 12, 16)
 #: Widths that give the three kinds as many parameters as each other, within 2 %.
 EQUAL_WIDTHS = {"RNN": 140, "GRU": 76, "LSTM": 64}
@@ -46,33 +44,7 @@ DATA = Path(__file__).with_suffix(".json")
 Sample = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
-# -- the task -----------------------------------------------------------------------------------------------------
-
-
-def stories(
-    rng: np.random.Generator, batch: int, items: int, distance: int = 1, questions: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Stories with their right answers.
-
-    Args:
-        rng: where the randomness comes from.
-        batch: B, how many stories.
-        items: how many names get a thing, at most `NAMES`; no name comes twice.
-        distance: steps from the last item to the first question; distance - 1 rows of chatter stand between.
-        questions: how many of the names are asked for, in an order of their own; all when None.
-
-    Returns:
-        ids (B, T, 2) int64, a name and a thing a row, T = items + distance - 1 + questions; answers (B, questions).
-    """
-    asked = items if questions is None else questions
-    names = rng.random((batch, NAMES)).argsort(axis=1)[:, :items]
-    things = rng.integers(0, THINGS, (batch, items))
-    chatter = rng.integers(0, THINGS, (batch, distance - 1))
-    order = rng.random((batch, items)).argsort(axis=1)[:, :asked]
-    said_names = [names, np.full_like(chatter, NOBODY), np.take_along_axis(names, order, axis=1)]
-    said_things = [things, chatter, np.full_like(order, ASKED)]
-    ids = np.stack([np.concatenate(said_names, axis=1), np.concatenate(said_things, axis=1)], axis=-1)
-    return ids, np.take_along_axis(things, order, axis=1)
+# -- what is trained on -------------------------------------------------------------------------------------------
 
 
 def one_item(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -176,47 +148,49 @@ def recall(model: Recaller, items: int, distance: int = 1, count: int = 1000) ->
     return float(answers_right(model, items, distance, count).mean())
 
 
-def names_ignored(items: int, count: int = 20000) -> float:
-    """The recall of whoever knows which things were said, and not by whom: always the commonest thing."""
-    _, answers = stories(np.random.default_rng(99), count, items)
-    return float(np.mean([np.bincount(row).max() / items for row in answers]))
-
-
 # -- the script ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is trained: the default is what recurrence.json holds."""
+    """How much is trained: the default is what recurrence.json holds.
+
+    Attributes:
+        seeds: of the one-item runs; many items use the first.
+        one_item: by kind, after how many steps recall is measured; the last is where training ends.
+        many_items: steps.
+        lstm_widths: of the many-items runs.
+        progress: told of each step.
+    """
 
     seeds: Sequence[int] = (0, 1, 2)
-    steps_one: int = 800
-    steps_longer: int = 3200
-    steps_many: int = 3000
+    one_item: Mapping[str, Sequence[int]] = field(
+        default_factory=lambda: {"RNN": (800, 1600, 3200), "GRU": (800,), "LSTM": (800,)}
+    )
+    many_items: int = 3000
     lstm_widths: Sequence[int] = (16, 32, 64, 128)
     progress: Callable[[int], Any] = field(default=lambda steps: None)
 
     def total(self) -> int:
         """Training steps in all."""
-        one = len(self.seeds) * len(EQUAL_WIDTHS) * self.steps_one + self.steps_longer
-        return one + (len(self.lstm_widths) + 2) * self.steps_many
+        one = len(self.seeds) * sum(max(steps) for steps in self.one_item.values())
+        return one + (len(self.lstm_widths) + 2) * self.many_items
 
 
 def measure_one_item(plan: Plan) -> dict[str, Any]:
-    """Recall of one item against distance, for three kinds of equal size; the plain network also trained longer."""
-    runs: dict[str, Any] = {}
-    for kind, width in EQUAL_WIDTHS.items():
-        curves = []
+    """Recall of one item against distance, for three kinds of equal size, after some numbers of steps."""
+    runs = []
+    for kind, stops in plan.one_item.items():
+        curves: dict[int, list[list[float]]] = {stop: [] for stop in stops}
         for seed in plan.seeds:
-            model = _trained(recurrent(kind, width, seed), one_item, plan.steps_one, seed, kind, plan)
-            curves.append([recall(model, 1, distance) for distance in DISTANCES])
-        runs[kind] = _described(kind, width, plan.steps_one, model) | {"recall_by_seed": _rounded(curves)}
-    seed = plan.seeds[0]
-    longer = _trained(recurrent("RNN", EQUAL_WIDTHS["RNN"], seed), one_item, plan.steps_longer, seed, "RNN", plan)
-    runs["RNN, trained longer"] = _described("RNN", EQUAL_WIDTHS["RNN"], plan.steps_longer, longer) | {
-        "recall_by_seed": _rounded([[recall(longer, 1, distance) for distance in DISTANCES]])
-    }
-    return {"distances": list(DISTANCES), "blind_guess": 1 / THINGS, "networks": runs}
+            model = recurrent(kind, EQUAL_WIDTHS[kind], seed)
+            losses = train(model, one_item, max(stops), seed, LEARNING_RATES[kind], decay=False)
+            for step, _ in enumerate(losses, start=1):
+                plan.progress(1)
+                if step in curves:
+                    curves[step].append([recall(model, 1, distance) for distance in DISTANCES])
+        runs += [_described(kind, model, stop) | {"recall_by_seed": _rounded(curves[stop])} for stop in stops]
+    return {"distances": list(DISTANCES), "longest_in_training": LONGEST, "blind_guess": BLIND, "networks": runs}
 
 
 def measure_many_items(plan: Plan) -> dict[str, Any]:
@@ -225,24 +199,21 @@ def measure_many_items(plan: Plan) -> dict[str, Any]:
     seed = plan.seeds[0]
     runs = []
     for kind, width in shapes:
-        model = _trained(recurrent(kind, width, seed), many_items, plan.steps_many, seed, kind, plan)
+        model = recurrent(kind, width, seed)
+        for _ in train(model, many_items, plan.many_items, seed, LEARNING_RATES[kind]):
+            plan.progress(1)
         by_place = answers_right(model, MOST, count=2000).mean(axis=0)
         runs.append(
-            _described(kind, width, plan.steps_many, model)
+            _described(kind, model, plan.many_items)
             | {"recall": _rounded([recall(model, items) for items in ITEMS])}
             | {"recall_by_place_of_16": _rounded(by_place)}
         )
     ignored = _rounded([names_ignored(items) for items in ITEMS])
-    return {"items": list(ITEMS), "blind_guess": 1 / THINGS, "names_ignored": ignored, "networks": runs}
+    return {"items": list(ITEMS), "seed": seed, "blind_guess": BLIND, "names_ignored": ignored, "networks": runs}
 
 
-def _trained(model: Recaller, sample: Sample, steps: int, seed: int, kind: str, plan: Plan) -> Recaller:
-    for _ in train(model, sample, steps, seed, LEARNING_RATES[kind]):
-        plan.progress(1)
-    return model.eval()
-
-
-def _described(kind: str, width: int, steps: int, model: Recaller) -> dict[str, Any]:
+def _described(kind: str, model: Recaller, steps: int) -> dict[str, Any]:
+    width = model.scores.in_features
     return {
         "kind": kind,
         "width": width,
@@ -294,9 +265,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the recurrent networks of chapter 02 and measure their recall.")
     parser.add_argument("--quick", action="store_true", help="a few steps each, printed and not written")
     quick = parser.parse_args(arguments).quick
-    sizes = {"seeds": (0,), "steps_one": 30, "steps_longer": 30, "steps_many": 30} if quick else {}
-    with tqdm(total=Plan(**sizes).total(), unit="step", desc="training") as bar:
-        result = measure(Plan(**sizes, progress=bar.update))
+    plan = Plan((0,), dict.fromkeys(CELLS, (30,)), many_items=30) if quick else Plan()
+    with tqdm(total=plan.total(), unit="step", desc="training") as bar:
+        result = measure(replace(plan, progress=bar.update))
     if quick:
         print(as_text(result))
     else:
