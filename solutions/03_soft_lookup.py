@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 03 · A lookup gone soft
 #
-# Wiring fixed in advance looks in the wrong place, and one summary for everything loses what is far away. What is left
+# Wiring fixed in advance looks in the wrong place, and one summary of fixed size cannot hold everything. What is left
 # is to ask: each word says what it looks for, and finds it wherever it stands.
 #
 # - **At its end** you can look a value up by best match, turn scores into shares without overflow, and blend all
@@ -48,8 +48,8 @@ except KeyError as error:
     print("KeyError:", error)
 
 # %% [markdown]
-# *boats* is one letter away from *boat* and gets nothing. Words in a model are rows of numbers, and two rows hardly
-# ever agree in all digits. An exact key is of no use there; a key that *fits well* is.
+# *boats* is one letter away from *boat* and gets nothing. In a model everything is rows of numbers, and what one word
+# looks for hardly ever equals another word digit by digit. An exact key is of no use there; a key that *fits well* is.
 #
 # ## Query, key, value
 #
@@ -60,7 +60,8 @@ except KeyError as error:
 # - its **value** is what it hands over to whoever finds it.
 #
 # The three matrices below are written by hand for our sentence; in chapter 05 they are learned. Column 0 of queries
-# and keys stands for the question "water or money?", column 1 for "where?".
+# and keys stands for the question "water or money?", column 1 for "where?". A value has the columns of a row: water,
+# money, place, action.
 
 # %% tags=["nbval-check-output"]
 x = rows(WORDS)  # (5, 4)
@@ -286,7 +287,7 @@ for temperature in (0.1, 0.5, 1, 2**0.5, 2, 10, 1000):
     print(f"temperature {temperature:6.4g}: pattern of bank {softmax(scores / temperature)}")
 
 # %% [markdown]
-# At 0.1 the softmax is the best match, at 1000 the plain mean; it is called soft because it lies between. Halving the
+# To three digits, 0.1 is the best match and 1000 the plain mean; softmax is called soft as it lies between. Halving the
 # temperature doubles the scores: the line for 0.5 is the line `scores * 2` from before.
 #
 # ### Exercise: soft_lookup (6 min, difficulty 2)

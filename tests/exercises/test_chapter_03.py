@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +15,10 @@ from hypothesis import strategies as st
 from attention_lab.checking import judge
 from attention_lab.exercises import exercises
 from attention_lab.figures import picture
+from attention_lab.figures.base import new_figure
 from attention_lab.figures.chapter_03 import PlaneData, plane_chart, turn_chart, turn_data, turned_query
 from attention_lab.lesson import CLERK_WORDS, COLUMNS, W_K, W_Q, W_V, WORDS, rows
+from attention_lab.widgets import Slider
 
 torch = pytest.importorskip("torch")
 
@@ -182,6 +189,37 @@ def test_the_turn_starts_at_the_query_of_bank():
 # -- pictures and sliders -----------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def solved() -> dict[str, Any]:
+    """The names of the solved chapter, run as a script without cards and without recorded progress."""
+    source = (Path(__file__).parents[2] / "solutions" / "03_soft_lookup.py").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"exercise": lambda function: function, "answer": lambda *_: None}
+    with np.printoptions(), redirect_stdout(StringIO()):
+        exec(source.replace("from attention_lab import answer, exercise, hint, progress\n", ""), names)
+    return names
+
+
+def values_of(slider: Slider) -> np.ndarray:
+    return np.arange(slider.low, slider.high + slider.step / 2, slider.step)
+
+
+def test_the_temperature_slider_works_over_its_whole_range(solved):
+    for temperature in values_of(solved["dial"]):
+        data = solved["soften"](temperature)
+        assert np.allclose(data.pattern.sum(axis=-1), 1.0)
+        assert f"boat {data.pattern[4, 1]:.2f}" in data.text
+        assert list(data.bars) == list(COLUMNS)
+
+
+def test_the_sliders_of_the_plane_work_over_their_whole_range(solved):
+    degrees, temperatures = (values_of(slider) for slider in solved["controls"])
+    for angle in degrees[::5]:
+        for temperature in temperatures[::7]:
+            data = solved["turn"](angle, temperature)
+            assert np.isclose(data.pattern.sum(), 1.0)
+            assert np.isfinite(data.blend).all()
+
+
 def test_the_plane_says_what_it_shows():
     q, k, v = of_the_sentence()
     pattern = softmax(k @ q[4])
@@ -198,8 +236,6 @@ def test_the_plane_draws_every_angle_of_its_slider_without_a_new_figure(temperat
     seen = set()
     shown = picture(chart, PlaneData(turned_query(0), softmax(k @ turned_query(0)), v[0]))
     axes = len(shown.figure.axes)
-    from attention_lab.figures.base import new_figure
-
     figure = new_figure((7.6, 4.2))
     update = chart(figure)
     for degrees in range(0, 361, 10):

@@ -1216,8 +1216,6 @@ def _blend(pattern: np.ndarray, query: np.ndarray, keys: np.ndarray, values: np.
         return (pattern[:, None] * values).mean(axis=0)
     if blend == "total":
         return np.sum(pattern[:, None] * values)
-    if blend == "biggest":
-        return values[np.argmax(pattern)]
     if blend == "biggest_times_share":
         return pattern.max() * values[np.argmax(pattern)]
     if blend == "ones":
