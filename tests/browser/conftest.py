@@ -7,6 +7,7 @@ Screenshots land in `artifacts/`, which git ignores.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -314,11 +315,25 @@ def lab_server(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     server.stop()
 
 
-@pytest.fixture
-def lab(chromium: Any, lab_server: Server) -> Iterator[Lab]:
+@contextlib.contextmanager
+def pages(chromium: Any, server: Server) -> Iterator[Lab]:
     """Opens notebooks; afterwards the pages are closed and their kernels ended."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, device_scale_factor=1)
-    context.set_default_timeout(PATIENCE)
-    yield Lab(lab_server, context.new_page)
+    context.set_default_timeout(PATIENCE / 3)
+    yield Lab(server, context.new_page)
     context.close()
-    lab_server.end_sessions()
+    server.end_sessions()
+
+
+@pytest.fixture
+def lab(chromium: Any, lab_server: Server) -> Iterator[Lab]:
+    """Opens notebooks for one test."""
+    with pages(chromium, lab_server) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def module_lab(chromium: Any, lab_server: Server) -> Iterator[Lab]:
+    """Opens notebooks that the tests of one file share, since opening one takes seconds."""
+    with pages(chromium, lab_server) as opened:
+        yield opened

@@ -89,8 +89,8 @@ def reach_chart() -> Chart:
 
 
 def _reach_title(data: Mapping[str, Line]) -> str:
-    (distance,), (value,) = (np.asarray(part, dtype=float) for part in data[CHOSEN])
-    return f"A change {distance:.0f} word{'s'[: distance != 1]} back moves the last state by a factor of {value:.1g}"
+    distance, value = (float(part[0]) for part in data[CHOSEN])
+    return f"A change {distance:.0f} back moves the last state by {value:.1g} of its size"
 
 
 # -- one summary for everything -----------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ const CONTROLS = {
     });
     // Room for the widest value, so that the slider's right end stays put.
     output.style.minWidth = `${Math.max(formatValue(spec.low, spec).length, formatValue(spec.high, spec).length) + 1}ch`;
-    const row = make("label", { className: "al-row" }, [make("span", { className: "al-name" }, [spec.label]), input, output]);
+    const row = makeRow(spec.label, input, output);
     const write = (value) => {
       if (Number(input.value) !== value || output.textContent === "") {
         input.value = value;
@@ -133,18 +133,25 @@ const CONTROLS = {
     const options = spec.options.map((text, index) => make("option", { value: index, textContent: text }));
     const input = make("select", {}, options);
     input.addEventListener("change", onInput);
-    const row = make("label", { className: "al-row" }, [make("span", { className: "al-name" }, [spec.label]), input]);
+    const row = makeRow(spec.label, input);
     return { name: spec.name, row, read: () => Number(input.value), write: (value) => (input.value = value) };
   },
 
   toggle(spec, onInput) {
     const input = make("input", { type: "checkbox" });
     input.addEventListener("change", onInput);
-    const text = make("span", {}, [spec.label]);
-    const row = make("label", { className: "al-row" }, [make("span", { className: "al-name" }), make("span", { className: "al-tick" }, [input, text])]);
+    const tick = make("label", { className: "al-tick" }, [input, make("span", {}, [spec.label])]);
+    const row = make("div", { className: "al-row" }, [make("span"), tick]);
     return { name: spec.name, row, read: () => input.checked, write: (value) => (input.checked = value) };
   },
 };
+
+// The label names the input and nothing else, so that a screen reader does not read the value twice.
+function makeRow(label, input, ...rest) {
+  input.id = `al-${Math.random().toString(36).slice(2)}`;
+  const name = make("label", { className: "al-name", htmlFor: input.id }, [label]);
+  return make("div", { className: "al-row" }, [name, input, ...rest]);
+}
 
 export function formatValue(value, { decimals, unit }) {
   const number = value.toFixed(decimals).replace("-", "\u2212");
@@ -393,7 +400,7 @@ export function copyBytes(view) {
 
 // A sentence may grow by a line; the page under it moves down then, and never back up.
 function keepHeight(node) {
-  const height = Math.max(parseFloat(node.style.minHeight) || 0, node.offsetHeight);
+  const height = Math.max(parseFloat(node.style.minHeight) || 0, node.getBoundingClientRect().height);
   if (height) node.style.minHeight = `${height}px`;
 }
 
