@@ -7,11 +7,12 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from attention_lab.lesson import CLERK_WORDS, WORDS
 from attention_lab.models import english
 from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, recitals, stories, story
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SEEDS = st.integers(0, 2**32)
 DISTANCES = st.integers(1, FURTHEST)

@@ -49,7 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     mistakes.add_argument("--seeds", type=int, default=20, help="how many seeds each is tried with (20)")
     build = add("build", _build, "Write the notebooks from solutions/*.py.")
     build.add_argument("chapters", nargs="*", metavar="NN")
-    build.add_argument("--check", action="store_true", help="change nothing; fail when a notebook differs from its source")
+    build.add_argument(
+        "--check", action="store_true", help="change nothing; fail when a notebook differs from its source"
+    )
+    train = add("train", _train, "Train a model of the course, measure it, and write its folder.")
+    train.add_argument("name", nargs="?", default="lab", metavar="NAME", help="lab or lab-no-positions (lab)")
+    train.add_argument("--seed", type=int, help="instead of the model's own; needs --out")
+    train.add_argument("--steps", type=int, help="fewer steps, for trying out; needs --out")
+    train.add_argument("--out", type=Path, metavar="FOLDER", help="write here, not over the model that ships")
     return parser
 
 
@@ -109,6 +116,15 @@ def _build(options: argparse.Namespace) -> int:
     for chapter in tqdm(wanted, desc="build", unit="chapter", disable=None):
         for path in build(chapter):
             tqdm.write(f"wrote {_from_here(path)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from attention_lab.models.making import chief_figures, make
+
+    folder = make(options.name, options.seed, options.steps, options.out)
+    print(chief_figures(folder))
+    print(f"wrote {_from_here(folder)}; MODEL_CARD.md in it has all figures.")
     return 0
 
 

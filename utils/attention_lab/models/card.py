@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from attention_lab.models.english import DECISIONS
 from attention_lab.models.training import TRAINING_SEED, Recipe
+from attention_lab.models.words import VOCABULARY
 
 _CARD = """\
 # {name}
@@ -17,10 +19,10 @@ It is made for looking into, not for use: it knows a miniature English of some 2
 ## Data
 
 Generated, seeded, no text of anybody's: `attention_lab.models.english`. Each step sees {stories} stories\
-{recitals_sentence}. In a story, three ambiguous words (of bank, bat, light, spring, crane, seal, match, trunk; two \
-senses each) are each decided by one earlier cue, 1 to 64 words before, every distance alike; the ground truth is \
+{recitals_sentence}. In a story, {decisions} ambiguous words (of bank, bat, light, spring, crane, seal, match, trunk; \
+two senses each) are each decided by one earlier cue, 1 to 64 words before, every distance alike; the ground truth is \
 known. Training used seed {data_seed}; the figures below come from other seeds. The tokenizer is byte-level BPE \
-trained on stories: 952 tokens, everyday words whole, rare words in pieces.
+trained on stories: {vocabulary} tokens, everyday words whole, rare words in pieces.
 
 ## Training
 
@@ -54,14 +56,15 @@ attention off the accuracy is {blind:.4f}.
 {head_rows}
 
 Layers and heads are counted from 0. A score is the mean weight: on stories to the row before (previous token) and to \
-the first row (first token), on recitals to the row after the last time the same token stood there (induction).
+the first row (first token), on recitals to the row after the last time the same token stood there (induction). The \
+recitals measured have two rounds of 16 to 56 words, so there is one such row.
 
 | switched off | loss on stories | loss on answers | loss on repeats | repeats right |
 |---|---|---|---|---|
 {off_rows}
 
-Losses are mean cross-entropies in nats. "As many random heads" is the mean of 8 sets drawn from the other heads, with \
-the largest loss (smallest share) among them in brackets.
+Losses are mean cross-entropies in nats. "As many random heads" is the mean of 8 sets drawn from the heads that this \
+table does not name, with the largest loss (smallest share) among them in brackets.
 {seeds_section}
 ## Limits
 
@@ -93,6 +96,8 @@ def card(
         **vars(recipe),
         parameters=parameters,
         bytes=size,
+        vocabulary=VOCABULARY,
+        decisions=("no", "one", "two", "three", "four", "five")[DECISIONS],
         positions_sentence="Its position rows are zero and stay so: with attention off, the next token depends on the "
         "last token alone, and greedy text must run into an exact loop."
         if not recipe.learned_positions

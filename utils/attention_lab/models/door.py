@@ -63,7 +63,7 @@ class Loaded:
         return torch.tensor([ids])
 
     def tokens(self, ids: torch.Tensor | Sequence[int]) -> list[str]:
-        """T readable tokens of (T,) or (1, T) numbers, without the blank in front; a word's later pieces begin with "+"."""
+        """T readable tokens of (T,) or (1, T) numbers, no blank in front; a word's later pieces begin with "+"."""
         return [
             self._readable(token, first=i == 0)
             for i, token in enumerate(self.tokenizer.convert_ids_to_tokens(_flat(ids)))

@@ -1,6 +1,6 @@
 """A miniature English in which it is known which earlier word decides what an ambiguous word means.
 
-A story is some 110 words. In it stand three decisions: a cue ("boat"), later an ambiguous word ("bank"), and right
+A story is some 110 words. In it stand four decisions: a cue ("boat"), later an ambiguous word ("bank"), and right
 after it, or one word later, an answer that shows the sense ("flooded", "was muddy"). The distance from the cue to the
 ambiguous word is drawn first, every number from 1 to 64 alike, and the rest is built around it, so that short and long
 distances are equally common. The other decisions' cues stand in between or around: nearness does not tell which cue is
@@ -24,7 +24,7 @@ FURTHEST = 64
 #: The most words in a story.
 LENGTH = 112
 #: Decisions in one story, each about another ambiguous word.
-DECISIONS = 3
+DECISIONS = 4
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def stories(count: int, seed: int, distances: Sequence[int] | None = None) -> It
         yield story(rng, None if distances is None else distances[i % len(distances)])
 
 
-def recitals(count: int, seed: int, length: int = LENGTH, periods: tuple[int, int] = (4, 30)) -> Iterator[Recital]:
+def recitals(count: int, seed: int, length: int = LENGTH, periods: tuple[int, int] = (8, 50)) -> Iterator[Recital]:
     """`count` recitals of `length` words, each period from `periods[0]` to `periods[1]` alike."""
     rng = Random(seed)
     for _ in range(count):

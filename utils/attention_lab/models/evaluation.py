@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from attention_lab.models.door import Loaded
-from attention_lab.models.english import FURTHEST, Decision, Recital, Story, recitals, stories
+from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, Decision, Recital, Story, recital, stories
 from attention_lab.models.switches import attention_off, heads_off
 
 Head = tuple[int, int]
@@ -64,6 +64,13 @@ def documents(items: Iterable[Story | Recital], lab: Loaded) -> Documents:
         rows.append(ids[:length])
         starts.append(np.array([np.flatnonzero(words == i)[0] for i in range(len(item.words))]))
     return Documents(kept, torch.tensor(rows), starts)
+
+
+def twice(count: int) -> list[Recital]:
+    """`count` recitals of two rounds each, 16 to 56 words a round."""
+    rng = Random(RECITALS_SEED)
+    periods = [rng.randint(16, LENGTH // 2) for _ in range(count)]
+    return [recital(rng, 2 * period, period) for period in periods]
 
 
 @dataclass(frozen=True)
@@ -117,8 +124,6 @@ def decide(lab: Loaded, docs: Documents) -> Decided:
 
 
 def _answer_ids(lab: Loaded) -> dict[str, int]:
-    from attention_lab.models.english import AMBIGUOUS
-
     senses = [sense for pair in AMBIGUOUS.values() for sense in pair]
     words = [word for sense in senses for word in sense.verbs + sense.adjectives]
     return {word: lab.tokenizer(word, add_special_tokens=False).input_ids[0] for word in words}
@@ -224,12 +229,12 @@ def best(scores: np.ndarray, count: int = 1) -> list[Head]:
     return [(int(i // scores.shape[1]), int(i % scores.shape[1])) for i in order]
 
 
-def random_heads(lab: Loaded, chosen: list[Head], controls: int = CONTROLS) -> list[list[Head]]:
-    """So many sets of as many heads as `chosen`, none of them among `chosen`."""
-    config = lab.model.config
-    others = [(i, j) for i in range(config.n_layer) for j in range(config.n_head) if (i, j) not in chosen]
+def random_heads(lab: Loaded, size: int, named: Iterable[Head]) -> list[list[Head]]:
+    """`CONTROLS` sets of `size` heads each, none of them among `named`."""
+    config, named = lab.model.config, set(named)
+    others = [(i, j) for i in range(config.n_layer) for j in range(config.n_head) if (i, j) not in named]
     rng = Random(RANDOM_HEADS_SEED)
-    return [sorted(rng.sample(others, len(chosen))) for _ in range(controls)]
+    return [sorted(rng.sample(others, size)) for _ in range(CONTROLS)]
 
 
 def evaluate(lab: Loaded, n_stories: int = 256, n_recitals: int = 64, ablate: bool = True) -> dict[str, Any]:
@@ -242,7 +247,7 @@ def evaluate(lab: Loaded, n_stories: int = 256, n_recitals: int = 64, ablate: bo
         ablate: measure the losses with heads switched off, too.
     """
     told = documents(stories(n_stories, STORIES_SEED, distances=range(1, FURTHEST + 1)), lab)
-    recited = documents(recitals(n_recitals, RECITALS_SEED), lab)
+    recited = documents(twice(n_recitals), lab)
     decided, scores = decide(lab, told), head_scores(lab, told, recited)
     from_word, from_last = decided.from_word.mean(0), decided.from_last.mean(0)
     figures = {
@@ -302,8 +307,9 @@ def _switched_off(lab: Loaded, told: Documents, recited: Documents, groups: dict
         "nothing": measured(nullcontext()),
         "all attention": measured(attention_off(lab.model)),
     }
+    named = {head for heads in groups.values() for head in heads}
     for name, heads in groups.items():
-        controls = [measured(heads_off(lab.model, some)) for some in random_heads(lab, heads)]
+        controls = [measured(heads_off(lab.model, some)) for some in random_heads(lab, len(heads), named)]
         found[name] = {
             "heads": [list(head) for head in heads],
             **measured(heads_off(lab.model, heads)),

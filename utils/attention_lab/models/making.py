@@ -80,6 +80,14 @@ def summary(figures: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def chief_figures(folder: Path) -> str:
+    """The chief figures of the checkpoint in `folder`, one a line."""
+    figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    lines = [f"{value:8.4f}  {name.replace('_', ' ')}" for name, value in summary(figures).items()]
+    by_distance = ", ".join(f"{key}: {value:.2f}" for key, value in figures["senses"]["accuracy_by_distance"].items())
+    return "\n".join([*lines, f"accuracy by distance in words  {by_distance}"])
+
+
 def _training(trained: Trained) -> dict[str, Any]:
     losses = trained.losses
     return {

@@ -52,13 +52,13 @@ class Recipe:
     width: int = 64
     positions: int = 128
     learned_positions: bool = True
-    steps: int = 1200
-    stories: int = 14
-    recitals: int = 6
+    steps: int = 2000
+    stories: int = 16
+    recitals: int = 4
     rate: float = 3e-3
     warmup: int = 100
     decay_from: float = 0.5
-    answer_weight: float = 8.0
+    answer_weight: float = 16.0
     recital_weight: float = 1.0
     seed: int = 0
 

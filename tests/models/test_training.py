@@ -1,0 +1,132 @@
+"""The training script: what weighs in the loss, and that a short run really lowers it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from attention_lab.cli import main
+from attention_lab.models import load
+from attention_lab.models.door import CHECKPOINTS
+from attention_lab.models.english import recital, story
+from attention_lab.models.making import make
+from attention_lab.models.training import (
+    RECIPES,
+    Batch,
+    Recipe,
+    batches,
+    document,
+    learning_rate,
+    new_model,
+    save,
+    train,
+    weighted_loss,
+)
+
+SHORT = Recipe("short", layers=2, width=32, steps=20, stories=6, recitals=2, warmup=5, rate=1e-2)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_file(str(CHECKPOINTS / "lab" / "tokenizer.json"))
+
+
+def test_a_short_run_lowers_the_loss_on_stories_it_has_not_seen(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    trained = train(SHORT, quiet=True)
+    unseen = next(batches(replace(SHORT, steps=1, seed=77), tokenizer))
+    with torch.no_grad():
+        untrained = new_model(SHORT, tokenizer.get_vocab_size())
+        before = float(weighted_loss(untrained(unseen.ids).logits, unseen))
+        after = float(weighted_loss(trained.model(unseen.ids).logits, unseen))
+    assert len(trained.losses) == SHORT.steps
+    assert after < before - 0.8
+    save(trained, tmp_path)
+    assert torch.equal(load("short", tmp_path).model(unseen.ids).logits, trained.model(unseen.ids).logits)
+
+
+def test_the_same_seed_trains_the_same_model_and_another_seed_another() -> None:
+    recipe = replace(SHORT, steps=2)
+    assert train(recipe, quiet=True).losses == train(recipe, quiet=True).losses
+    assert train(replace(recipe, seed=1), quiet=True).losses != train(recipe, quiet=True).losses
+
+
+def test_answers_weigh_more_and_padding_nothing(tokenizer: Tokenizer) -> None:
+    made = story(Random(1))
+    ids, weights = document(made, tokenizer, SHORT)
+    answers = {made.words[decision.answer_at] for decision in made.decisions}
+    heavy = {tokenizer.decode([number]).strip() for number in ids[weights == SHORT.answer_weight].tolist()}
+    assert heavy == answers
+    assert set(weights.tolist()) == {0.0, 1.0, SHORT.answer_weight}
+    length = 1 + len(tokenizer.encode(made.text).ids)
+    assert (weights[length:] == 0).all()
+    assert (weights[1:length] > 0).all()
+
+
+def test_of_a_recital_only_what_repetition_tells_weighs(tokenizer: Tokenizer) -> None:
+    ids, weights = document(recital(Random(2), 30, 12), tokenizer, SHORT)
+    assert np.flatnonzero(weights).tolist() == list(range(13, 31))
+    assert (ids[13:31] == ids[1:19]).all()
+
+
+def test_weights_and_tokens_stay_together_when_the_start_token_is_left_out(tokenizer: Tokenizer) -> None:
+    numbers = {tokenizer.encode(word).ids[0] for word in _answers()}
+    batch = next(batches(replace(SHORT, steps=1, stories=12), tokenizer))
+    assert {0} < set((batch.ids[:, 0] == 0).int().tolist())  # some begin with the start token, some do not
+    heavy = batch.ids[:, 1:][batch.weights == SHORT.answer_weight]
+    assert set(heavy.tolist()) <= numbers
+
+
+def test_the_loss_is_the_weighted_mean() -> None:
+    logits = torch.zeros(1, 3, 4)
+    logits[0, 0, 1] = 50.0
+    ids = torch.tensor([[0, 1, 2]])  # the first guess is right (loss 0), the second one of four (loss log 4)
+    loss = weighted_loss(logits, Batch(ids, torch.tensor([[3.0, 1.0]])))
+    assert float(loss) == pytest.approx(np.log(4) / 4)
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    recipe = replace(SHORT, steps=100, warmup=10, decay_from=0.5, rate=1.0)
+    rates = [learning_rate(recipe, step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[10:50] == [1.0] * 40
+    assert rates[50:] == sorted(rates[50:], reverse=True)
+    assert 0 < rates[-1] < 0.05
+
+
+def test_position_rows_stay_zero_where_the_recipe_says_so() -> None:
+    trained = train(replace(SHORT, steps=2, learned_positions=False), quiet=True)
+    assert not trained.model.transformer.wpe.weight.any()
+    assert train(replace(SHORT, steps=1), quiet=True).model.transformer.wpe.weight.any()
+
+
+def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        (["train", "nobody", "--out", str(tmp_path)], "no recipe for 'nobody'"),
+        (["train", "--steps", "5"], "name another folder with --out"),
+        (["train", "--steps", "0", "--out", str(tmp_path)], "steps are 1 or more"),
+        (["train", "--seed", "-1", "--out", str(tmp_path)], "seeds 0 or more"),
+    ):
+        assert main(arguments) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ValueError, match="cannot be written"):
+        make("lab", steps=1, out=tmp_path / "file")
+
+
+def test_every_recipe_has_its_checkpoint() -> None:
+    assert {path.name for path in CHECKPOINTS.iterdir() if path.is_dir()} == set(RECIPES)
+
+
+def _answers() -> list[str]:
+    from attention_lab.models.english import AMBIGUOUS
+
+    return [word for pair in AMBIGUOUS.values() for sense in pair for word in sense.verbs + sense.adjectives]
