@@ -1,0 +1,585 @@
+"""Mark one notebook: the learner's cells run in a worker, and what their functions give is judged here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attention_lab.checking.caller import LocalCaller, altered, cast, parameter_names
+from attention_lab.checking.facts import Facts
+from attention_lab.checking.judging import Verdict, judge
+from attention_lab.checking.outcome import Foreign, Outcome
+from attention_lab.checking.questions import judge_answer
+from attention_lab.exercises import exercises, questions
+from attention_lab.exercises.model import Case, Exercise
+from attention_lab.grading.course import Chapter, chapter, normal
+from attention_lab.grading.sandboxed.reading import Reading
+from attention_lab.grading.submissions import Refused, cells_of
+from attention_lab.grading.workers import Clock, Died, ForkServer, Limits, NoWorker, OneShot, Session, can_fork
+
+#: Kills by cells without an exercise after which further such cells are left out.
+_PATIENCE = 2
+#: The most numbers in an argument for which a right value is given, and the largest whole number.
+_MOST_NUMBERS, _LARGEST_NUMBER = 4096, 4096
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What was found out about one notebook.
+
+    Attributes:
+        status: "marked", "unreadable", "no exercise" or "other chapter".
+        chapter: two digits, "" when it is none of the course's.
+        fault: a sentence where it could not be marked.
+        verdicts: for each exercise and question of the chapter, as plain data.
+        notes: sentences on the notebook as a whole.
+    """
+
+    status: str
+    chapter: str = ""
+    fault: str = ""
+    verdicts: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """As a dictionary for JSON."""
+        return asdict(self)
+
+
+@dataclass
+class Cell:
+    """A cell of a submission.
+
+    Attributes:
+        number: its place among all cells, from 1.
+        text: its normal text.
+        code: whether the notebook calls it a code cell.
+        reading: what it says.
+        provided: whether its text is the course's own and holds no exercise.
+        dead: why it is left out from now on: it killed its worker.
+    """
+
+    number: int
+    text: str
+    code: bool
+    reading: Reading = field(default_factory=Reading)
+    provided: bool = False
+    dead: str = ""
+
+
+def told_chapter(texts: Iterable[str]) -> str:
+    """The chapter whose exercises and questions most of the cells are about; "" when there is none."""
+    known: dict[str, str] = {n: e.chapter for n, e in exercises().items()}
+    known |= {n: q.chapter for n, q in questions().items()}
+    named: set[str] = set()
+    for text in texts:
+        named |= {m for m in re.findall(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", text, re.MULTILINE)}
+        named |= {m for m in re.findall(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']", text)}
+    votes = [known[name] for name in named if name in known]
+    return max(sorted(set(votes)), key=votes.count) if votes else ""
+
+
+class RemoteCaller:
+    """Calls a learner's function in a worker; the `Caller` that `judge` gets.
+
+    Args:
+        ask: sends a request and gives the reply.
+        exercise: whose function it is.
+        facts: about the learner's object.
+    """
+
+    def __init__(self, ask: Callable[..., Any], exercise: Exercise, facts: Facts) -> None:
+        self._ask, self._exercise, self._facts = ask, exercise, facts
+
+    def __call__(self, case: Case, dtype: str) -> Outcome:
+        reply = self._ask("call", self._exercise.name, case.args, dtype, case.script, self._exercise.framework)
+        found = outcome_of(reply)
+        names = [self._facts.names[i] if i < len(self._facts.names) else f"argument {i + 1}" for i in range(len(case.args))]
+        given = reply.get("given") if isinstance(reply, dict) else None
+        changed = tuple(
+            name
+            for name, old, new in zip(names, cast(case.args, dtype), _as_long(given, len(case.args)), strict=True)
+            if _differs(old, new)
+        )
+        return replace(found, changed=changed)
+
+
+def _as_long(given: Any, length: int) -> tuple[Any, ...]:
+    return given if isinstance(given, tuple) and len(given) == length else (None,) * length
+
+
+def _differs(old: Any, new: Any) -> bool:
+    """Whether an argument came back from the call other than it went in; what did not come back did."""
+    if isinstance(old, tuple):
+        return any(_differs(o, n) for o, n in zip(old, _as_long(new, len(old)), strict=True))
+    if not isinstance(old, np.ndarray):
+        return False
+    return not isinstance(new, np.ndarray) or old.dtype != new.dtype or altered(old, new)
+
+
+def outcome_of(reply: Any) -> Outcome:
+    """An `Outcome` from a worker's reply, whatever the reply holds."""
+    data = reply.get("outcome") if isinstance(reply, dict) else None
+    if not isinstance(data, dict):
+        raise Died("broken")
+
+    def text(key: str, most: int) -> str:
+        value = data.get(key)
+        return value[:most] if isinstance(value, str) else ""
+
+    def texts(key: str) -> tuple[str, ...]:
+        value = data.get(key)
+        return tuple(v[:200] for v in value[:20] if isinstance(v, str)) if isinstance(value, (tuple, list)) else ()
+
+    line = data.get("line_number")
+    return Outcome(
+        value=_plain_value(data.get("value")),
+        error=text("error", 100),
+        error_bases=texts("error_bases"),
+        error_text=text("error_text", 500),
+        line_number=line if isinstance(line, int) else 0,
+        line=text("line", 300),
+        shares=texts("shares"),
+        printed=text("printed", 2000),
+        warned=texts("warned"),
+    )
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_plain_value(item) for item in value)
+    if isinstance(value, (bool, int, float, np.ndarray, Foreign)) or value is None:
+        return value
+    return Foreign(type(value).__name__)
+
+
+class Marker:
+    """Marks notebooks, one after another, with a server of its own for each kind of chapter.
+
+    Args:
+        seed: of the inputs, which no learner's code ever sees.
+        limits: for each submission.
+        hidden: folders that must not be readable for learners' code.
+    """
+
+    def __init__(self, seed: int, limits: Limits | None = None, hidden: Sequence[Path] = ()) -> None:
+        self.seed = seed
+        self.limits = limits or Limits()
+        self._hidden = tuple(hidden)
+        self._servers: dict[bool, ForkServer | OneShot] = {}
+        self._clock = Clock()
+
+    def session(self, torch: bool, right: Callable[[str, Any], dict[str, Any]]) -> Session:
+        """A conversation with a fresh worker; the server is started anew when it has died."""
+        for last in (False, True):
+            try:
+                if torch not in self._servers:
+                    kind = ForkServer if can_fork(torch) else OneShot
+                    self._servers[torch] = kind(self.limits, torch, self._hidden)
+                return Session(self._servers[torch], self._clock, right)
+            except Died:
+                if torch in self._servers:
+                    self._servers.pop(torch).close()
+                if last:
+                    raise NoWorker("no worker can be started") from None
+        raise AssertionError
+
+    def force(self) -> dict[str, bool]:
+        """What protection is in force in a worker of this machine."""
+        session = self.session(False, lambda name, given: {})
+        session.close()
+        return {str(k): v is True for k, v in session.force.items()}
+
+    def close(self) -> None:
+        """End the servers."""
+        for server in self._servers.values():
+            server.close()
+        self._servers.clear()
+
+    def mark(self, content: bytes, chapters: Sequence[str] = ()) -> Marked:
+        """Mark a notebook; never raises for what is in it.
+
+        Args:
+            content: its bytes.
+            chapters: the chapters wanted; all when empty.
+        """
+        try:
+            found = cells_of(content)
+        except Refused as refusal:
+            return Marked("unreadable", fault=str(refusal))
+        cells = [Cell(i, normal(text), kind == "code") for i, (kind, text) in enumerate(found, 1)]
+        number = told_chapter(cell.text for cell in cells)
+        if not number:
+            return Marked("no exercise", fault="no cell of it holds an exercise or a question of this course")
+        if chapters and number not in chapters:
+            return Marked("other chapter", number, fault=f"is a notebook of chapter {number}")
+        return _Submission(self, chapter(number), cells).mark()
+
+
+class _Submission:
+    """One notebook on its way through the marker."""
+
+    def __init__(self, marker: Marker, course: Chapter, cells: list[Cell]) -> None:
+        self._marker = marker
+        self._course = course
+        self._asked = exercises(course.number)
+        self._torch = any(e.framework == "torch" for e in self._asked.values())
+        self._questions = questions(course.number)
+        self._cells = cells
+        self._final: dict[str, Verdict] = {}
+        self._answered: dict[str, Any] = {}
+        self._borrowed: set[str] = set()
+        self._notes: list[str] = []
+        self._session: Session | None = None
+        self._kills = 0
+        self._done = 0
+        self._others_left = 3 * marker.limits.seconds
+
+    # --- the whole ---
+
+    def mark(self) -> Marked:
+        """Read every cell, then run and judge in order."""
+        try:
+            self._read()
+            self._go_through()
+        finally:
+            self._end()
+        for name in self._questions:
+            self._final[name] = self._question(name)
+        order = [*self._asked, *self._questions]
+        verdicts = tuple(_as_data(self._final[name]) for name in order)
+        return Marked("marked", self._course.number, verdicts=verdicts, notes=tuple(dict.fromkeys(self._notes)))
+
+    def _read(self) -> None:
+        for cell in self._cells:
+            self._read_one(cell)
+        names = [name for cell in self._cells if cell.code for name in cell.reading.makes]
+        answered = [name for cell in self._cells if cell.code for name in cell.reading.answers]
+        kept = []
+        for cell in self._cells:
+            mine = {*cell.reading.defines} & set(self._asked) | {*cell.reading.answers} & set(self._questions)
+            if cell.code or (mine and not mine & {*names, *answered}):
+                if not cell.code:
+                    self._notes.append(f"Cell {cell.number} is no code cell; it was run all the same.")
+                kept.append(cell)
+        self._cells = kept
+
+    def _read_one(self, cell: Cell) -> None:
+        known = self._course.provided.get(cell.text)
+        if known is not None:
+            cell.reading, cell.provided = known, True
+            return
+        if not cell.code and not re.search(r"^(?:async\s+def|def|class|answer)\b", cell.text, re.MULTILINE):
+            return
+        try:
+            said = self._ask("read", cell.text)
+            cell.reading = Reading(
+                said["code"],
+                *(tuple(str(name) for name in said[key]) for key in ("makes", "uses", "defines", "answers")),
+                said["fault"],
+            )
+        except (Died, TypeError, KeyError):
+            self._end()
+            cell.dead = "cannot be read as Python"
+        if cell.reading.fault and cell.code:
+            cell.dead = cell.reading.fault
+
+    def _places(self) -> dict[str, Cell]:
+        """For each exercise the last cell that makes its name."""
+        places = {}
+        for name in self._asked:
+            making = [cell for cell in self._cells if not cell.provided and name in cell.reading.makes]
+            count = sum(max(cell.reading.defines.count(name), 1) for cell in making)
+            if making:
+                places[name] = making[-1]
+            if count > 1:
+                self._notes.append(f"{name} is written {count} times; the last one counts (cell {making[-1].number}).")
+        return places
+
+    def _go_through(self) -> None:
+        self._place = self._places()
+        for name in self._asked:
+            if name not in self._place:
+                self._final[name] = self._missing(name)
+        wanted = [cell.reading for cell in self._cells if not cell.provided]
+        needed = self._course.needed(wanted)
+        here = {cell.text for cell in self._cells if cell.provided}
+        absent = [Cell(0, t, True, self._course.provided[t], True) for t in needed if t not in here]
+        self._sequence = absent + [c for c in self._cells if not c.provided or c.text in needed]
+        while (cell := self._next()) is not None:
+            self._run_on(cell)
+
+    def _missing(self, name: str) -> Verdict:
+        for cell in self._cells:
+            if cell.dead and re.search(rf"^[ \t]*(?:def|class)[ \t]+{name}\b", cell.text, re.MULTILINE):
+                return Verdict(name, "raised", message=f"The cell of {name} could not be run: {cell.dead}.")
+        return Verdict(name, "not_started", message=f"No cell of the notebook makes {name}.")
+
+    def _next(self) -> Cell | None:
+        """The next cell to run; when the worker is new, all from the first one on."""
+        if self._session is None or self._session.status is not None:
+            self._done = 0
+        while self._done < len(self._sequence):
+            cell = self._sequence[self._done]
+            if not cell.dead:
+                return cell
+            self._settle(cell)
+            self._done += 1
+        return None
+
+    def _run_on(self, cell: Cell) -> None:
+        mine = [name for name, place in self._place.items() if place is cell]
+        before = self._session.used if self._session is not None else 0.0
+        try:
+            if self._session is None or self._session.status is not None:
+                before = 0.0
+                for name in self._final:
+                    self._stand_in(name)
+            said = self._ask("run", cell.reading.code)
+        except Died as death:
+            cell.dead = _why(death, self._marker.limits)
+            if not (mine or cell.reading.answers):
+                self._notes.append(f"Cell {cell.number} was left out: {cell.dead}.")
+                self._kills += 1
+                if self._kills >= _PATIENCE:
+                    self._give_up_on_others()
+            return
+        if not mine and self._session is not None:
+            self._others_left -= self._session.used - before
+            if self._others_left < 0:
+                self._give_up_on_others()
+        self._keep_answers(said)
+        self._done += 1
+        for name in mine:
+            if name not in self._final:
+                self._final[name] = self._judge(name, _error_of(said))
+            try:
+                if self._session is not None and self._session.status is None:
+                    self._stand_in(name)
+            except Died:
+                self._end()
+
+    def _give_up_on_others(self) -> None:
+        for cell in self._sequence:
+            if cell not in self._place.values() and not cell.provided and not cell.dead:
+                cell.dead = "cells before it took too long or had to be stopped"
+
+    def _settle(self, cell: Cell) -> None:
+        for name, place in self._place.items():
+            if place is cell and name not in self._final:
+                self._final[name] = Verdict(name, "raised", message=f"The cell of {name} could not be run: {cell.dead}.")
+                if self._session is not None and self._session.status is None:
+                    try:
+                        self._stand_in(name)
+                    except Died:
+                        self._end()
+
+    # --- judging ---
+
+    def _judge(self, name: str, raised: str) -> Verdict:
+        """The verdict on an exercise; where it may be another cell's fault, judged once more with nothing else run."""
+        verdict = self._judge_here(name, raised)
+        harmless = verdict.passed or verdict.mistake is not None or self._place[name].text in self._course.blank
+        if harmless or not self._others_ran(self._place[name]):
+            return verdict
+        again = self._judge_alone(name)
+        return again if again is not None and again.passed else verdict
+
+    def _others_ran(self, cell: Cell) -> bool:
+        before = self._sequence[: self._sequence.index(cell)]
+        return any(not c.provided and c.text not in self._course.blank for c in before)
+
+    def _judge_here(self, name: str, raised: str) -> Verdict:
+        exercise = self._asked[name]
+        budget = _Budget(self, self._marker.limits.seconds)
+        self._borrowed.clear()
+        try:
+            told = budget("facts", name)
+            if told is None:
+                return Verdict(name, "raised", message=raised or f"The cell of {name} did not make it.")
+            facts = _facts(told)
+            verdict = judge(name, facts, self._marker.seed, RemoteCaller(budget, exercise, facts), reveal=False)
+        except Died as death:
+            return _dead(name, death, self._marker.limits)
+        except Exception as error:  # never a pass, and never the end of the batch, for what the learner's code sent
+            return Verdict(name, "wrong", message=f"What {name} gave could not be judged ({type(error).__name__}).")
+        if self._borrowed:
+            helped = " and ".join(sorted(self._borrowed))
+            note = f"Its calls of {helped} were answered with right values, so what is wrong there costs once."
+            verdict = replace(verdict, notes=(*verdict.notes, note))
+        return verdict
+
+    def _judge_alone(self, name: str) -> Verdict | None:
+        """Judge in a fresh worker where only this cell and what it needs have run; other exercises answer rightly."""
+        shared, self._session = self._session, None
+        others = {n: v for n, v in self._final.items() if n != name}
+        cell = self._place[name]
+        try:
+            chosen = self._closure(cell)
+            raised = ""
+            for other in others:
+                self._stand_in(other, always=True)
+            for each in chosen:
+                raised = _error_of(self._ask("run", each.reading.code))
+            return self._judge_here(name, raised)
+        except Died:
+            return None
+        finally:
+            self._end()
+            self._session = shared
+
+    def _closure(self, cell: Cell) -> list[Cell]:
+        """A cell with the cells before it that make what it uses, other exercises' left out."""
+        place = self._sequence.index(cell)
+        wanted, chosen = set(cell.reading.uses), [cell]
+        exercise_cells = [c for c in self._place.values() if c is not cell]
+        for before in reversed(self._sequence[:place]):
+            if before.dead or before in exercise_cells or not wanted & set(before.reading.makes):
+                continue
+            chosen.append(before)
+            wanted |= set(before.reading.uses)
+        return chosen[::-1]
+
+    # --- right values for what is judged already ---
+
+    def _stand_in(self, name: str, always: bool = False) -> None:
+        """Let calls of an exercise that is judged and not right be answered from here."""
+        verdict = self._final.get(name)
+        if name not in self._asked or verdict is None or (verdict.passed and not always):
+            return
+        if not isinstance(self._asked[name].reference, type):
+            self._ask("stand_in", name, self._asked[name].framework)
+
+    def _right(self, name: str, given: Any) -> dict[str, Any]:
+        """A right value of an exercise whose verdict stands. What stands can no longer be changed by it."""
+        exercise = self._asked.get(name)
+        if exercise is None or name not in self._final:
+            return {"error": "RuntimeError", "text": "there is no right value of this"}
+        try:
+            args, keywords = given
+            values = [*args, *dict(keywords).values()]
+        except (TypeError, ValueError):
+            return {"error": "TypeError", "text": "no arguments"}
+        if not all(_moderate(value) for value in values):
+            return {"error": "ValueError", "text": "the arguments are too large"}
+        names = parameter_names(exercise.reference, len(args))
+        places = [*args, *(v for k, v in dict(keywords).items() if k not in names)]
+        call = LocalCaller(exercise.reference, exercise.framework, reference=True)
+        single = any(isinstance(v, np.ndarray) and v.dtype == np.float32 for v in places)
+        with np.errstate(all="ignore"):
+            found = call(Case(tuple(places)), "float32" if single else "float64")
+        self._borrowed.add(name)
+        if found.error:
+            return {"error": found.error, "text": found.error_text}
+        return {"error": "", "value": cast(found.value, "float32") if single else found.value}
+
+    # --- the worker ---
+
+    def _ask(self, what: str, *values: Any, seconds: float | None = None) -> Any:
+        if self._session is None or self._session.status is not None:
+            self._end()
+            self._session = self._marker.session(self._torch, self._right)
+        return self._session.request(what, *values, seconds=seconds or self._marker.limits.seconds)
+
+    def _end(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    # --- questions ---
+
+    def _keep_answers(self, said: Any) -> None:
+        try:
+            self._answered.update({str(name): value for name, value in said["answers"]})
+        except (TypeError, KeyError, ValueError):
+            return
+
+    def _question(self, name: str) -> Verdict:
+        value = self._answered.get(name, ...)
+        try:
+            return judge_answer(name, value)
+        except Exception as error:  # as in `_judge_here`
+            return Verdict(name, "wrong", message=f"The answer could not be judged ({type(error).__name__}).")
+
+
+class _Budget:
+    """Requests for one exercise, which share its seconds."""
+
+    def __init__(self, submission: _Submission, seconds: float) -> None:
+        self._submission = submission
+        self._left = seconds
+
+    def __call__(self, what: str, *values: Any) -> Any:
+        session = self._submission._session
+        if session is None or session.status is not None:
+            raise Died("ended")
+        before = session.used
+        try:
+            return session.request(what, *values, seconds=self._left)
+        finally:
+            self._left -= session.used - before
+
+
+def _facts(told: Any) -> Facts:
+    try:
+        is_callable, type_name, parameters, empty = told
+        rows = None if parameters is None else tuple((str(n), str(k), d is True) for n, k, d in parameters[:50])
+        return Facts(is_callable is True, str(type_name)[:80], rows, empty is True)
+    except (TypeError, ValueError):
+        raise Died("broken") from None
+
+
+def _moderate(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.size <= _MOST_NUMBERS and value.ndim <= 6
+    if isinstance(value, (tuple, list)):
+        return len(value) <= 16 and all(_moderate(item) for item in value)
+    if isinstance(value, (bool, float)) or value is None:
+        return True
+    return isinstance(value, int) and abs(value) <= _LARGEST_NUMBER
+
+
+def _error_of(said: Any) -> str:
+    """What a cell raised, as a sentence; "" when it raised nothing."""
+    if not isinstance(said, dict) or not said.get("error"):
+        return ""
+    error, text, line = (str(said.get(key, ""))[:300] for key in ("error", "text", "line"))
+    return f"The cell raised {error}{f': {text}' if text else ''}{f' ({line})' if line else ''}."
+
+
+def _why(death: Died, limits: Limits) -> str:
+    return {
+        "time": f"it did not end within {limits.seconds:g} seconds",
+        "broken": "it disturbed the conversation with the marker",
+    }.get(death.why, "it ended its process")
+
+
+def _dead(name: str, death: Died, limits: Limits) -> Verdict:
+    if death.why == "time":
+        return Verdict(
+            name,
+            "raised",
+            message=f"{name} did not end within {limits.seconds:g} seconds, all calls together: does a loop in it ever end?",
+            question="What changes from one turn of the loop to the next, and when is it enough?",
+        )
+    message = f"The call of {name} ended its process: memory ran out, Python was ended, or it crashed."
+    if death.why == "broken":
+        message = f"{name} disturbed the conversation with the marker."
+    return Verdict(name, "raised", message=message, question="Which line does more than compute a value?")
+
+
+def _as_data(verdict: Verdict) -> dict[str, Any]:
+    data = asdict(verdict)
+    del data["expected"]
+    return {key: _bounded(value) for key, value in data.items()}
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")[:2000]
+    return [_bounded(item) for item in value] if isinstance(value, (tuple, list)) else value

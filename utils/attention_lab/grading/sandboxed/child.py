@@ -1,0 +1,213 @@
+"""One submission's process: runs the learner's cells and calls the learner's functions when the marker says so.
+
+Requests and replies are frames of `wire`. A reply repeats the number of its request. While a request is being worked
+on, the learner's code may ask for right values of an exercise that is judged already (`ask`); the marker answers or
+refuses. Whatever is decided is decided by the marker: this process only reports what calls gave.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import linecache
+import math
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from attention_lab.checking import caller, facts, outcome
+from attention_lab.exercises.model import Case
+from attention_lab.grading.sandboxed import lockdown, reading, wire
+
+_LONGEST_TEXT = 500
+
+
+class _Sink(io.TextIOBase):
+    """Takes what learners print, and forgets it."""
+
+    encoding = "utf-8"  # type: ignore[assignment]
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def fileno(self) -> int:
+        raise OSError("there is no file")
+
+
+class Mender:
+    """Remembers modules as they were and puts patched names back, so that one exercise cannot spoil the next."""
+
+    def __init__(self) -> None:
+        modules = [builtins, math, os, random, sys, time, warnings, np, np.linalg, np.random, np.testing]
+        modules += [caller, facts, outcome, reading, wire, sys.modules["attention_lab"]]
+        self._modules = dict(sys.modules)
+        self._out = sys.stdout
+        self._kept = [(vars(module), dict(vars(module))) for module in modules]
+        self._numpy_errors = np.geterr()
+
+    def mend(self) -> None:
+        """Put everything back."""
+        changing = {"stdout", "stderr", "stdin", "last_value", "last_type", "last_traceback", "last_exc", "_", "modules"}
+        for now, before in self._kept:
+            if len(now) != len(before) or any(now.get(key) is not value for key, value in before.items()):
+                for key in [k for k in now if k not in before and k not in changing]:
+                    if not key.startswith("__"):
+                        del now[key]
+                now.update({key: value for key, value in before.items() if key not in changing})
+        sys.modules.update(self._modules)
+        sys.stdout = sys.stderr = self._out
+        np.seterr(**self._numpy_errors)
+        sys.settrace(None)
+        sys.setprofile(None)
+        sys.setrecursionlimit(1000)
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore")
+
+
+class Child:
+    """The learner's names, and what the marker may ask of them.
+
+    Args:
+        incoming: descriptor that requests are read from.
+        outgoing: descriptor that replies are written to.
+        answers: list that `answer` of the stand-in appends to.
+    """
+
+    def __init__(self, incoming: int, outgoing: int, answers: list[tuple[str, Any]]) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+        self._answers = answers
+        self._mender = Mender()
+        self._cells = 0
+        self._stand_ins: dict[str, Any] = {}
+        main = ModuleType("__main__")
+        main.__dict__.update(display=_nothing, get_ipython=_nothing, __builtins__=builtins)
+        sys.modules["__main__"] = main
+        self.names = main.__dict__
+
+    def serve(self) -> None:
+        """Work on requests until the pipe closes."""
+        while True:
+            request = wire.receive(self._incoming)
+            work = getattr(self, f"do_{request['do']}")
+            reply = work(*request["with"])
+            self._mender.mend()
+            wire.send(self._outgoing, {"id": request["id"], "reply": reply})
+
+    def do_read(self, source: str) -> Any:
+        """What a cell says; see `reading.read`."""
+        found = reading.read(source)
+        return {key: getattr(found, key) for key in ("code", "makes", "uses", "defines", "answers", "fault")}
+
+    def do_run(self, code: str) -> Any:
+        """Run a cell; what it raised, and the questions that it answered."""
+        self._cells += 1
+        name = f"<cell {self._cells}>"
+        linecache.cache[name] = (len(code), None, [line + "\n" for line in code.split("\n")], name)
+        del self._answers[:]
+        try:
+            exec(compile(code, name, "exec", dont_inherit=True), self.names)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt end a cell, not the worker
+            what = {"error": type(error).__name__, "text": _text(error), "line": self._line(error, name)}
+        else:
+            what = {"error": "", "text": "", "line": ""}
+        return {**what, "answers": [(str(n)[:100], _answer(v)) for n, v in self._answers[-200:]]}
+
+    @staticmethod
+    def _line(error: BaseException, name: str) -> str:
+        trace, number = error.__traceback__, 0
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == name:
+                number = trace.tb_lineno
+            trace = trace.tb_next
+        return f"line {number}: {linecache.getline(name, number).strip()}" if number else ""
+
+    def do_facts(self, name: str) -> Any:
+        """The facts about an object of the learner's; None where there is none of that name."""
+        if name not in self.names:
+            return None
+        found = facts.facts_of(self.names[name])
+        return [found.callable, found.type_name, found.parameters, found.empty]
+
+    def do_call(self, name: str, args: tuple[Any, ...], dtype: str, script: str, framework: str) -> Any:
+        """Call an object of the learner's: what came of it, and its arguments as it left them."""
+        call = caller.LocalCaller(self.names[name], framework)
+        found = call(Case(args, script=script), dtype)
+        given = tuple(_as_left(argument) for argument in call.given)
+        return {"outcome": {key: getattr(found, key) for key in found.__dataclass_fields__}, "given": given}
+
+    def do_stand_in(self, name: str, framework: str) -> None:
+        """From now on, answer calls of that name with right values from the marker."""
+        self.names[name] = self._asking(name, self.names.get(name), framework)
+
+    def _asking(self, name: str, own: Any, framework: str) -> Callable[..., Any]:
+        def stand_in(*args: Any, **kwargs: Any) -> Any:
+            given = outcome.plain(tuple(args)), {str(k): outcome.plain(v) for k, v in kwargs.items()}
+            if any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
+                if own is None:
+                    raise TypeError(f"{name} is not written yet")
+                return own(*args, **kwargs)
+            wire.send(self._outgoing, {"ask": name, "with": given})
+            reply = wire.receive(self._incoming)
+            if reply.get("error"):
+                raise _exception(reply["error"])(reply["text"])
+            return caller.materialise(reply["value"], framework)
+
+        stand_in.__name__ = stand_in.__qualname__ = name
+        return stand_in
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    return None
+
+
+def _answer(value: Any) -> Any:
+    if type(value) is str:
+        return value[:200]
+    return value if value is ... else outcome.plain(value)
+
+
+def _holds_foreign(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_holds_foreign(item) for item in value)
+    return isinstance(value, outcome.Foreign)
+
+
+def _exception(name: str) -> type[Exception]:
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+
+
+def _as_left(argument: Any) -> Any:
+    if isinstance(argument, tuple):
+        return tuple(_as_left(item) for item in argument)
+    array = caller.as_array(argument)
+    return None if array is None else array
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:_LONGEST_TEXT]
+    except BaseException:  # a learner's __str__ may do anything
+        return ""
+
+
+def main(
+    incoming: int, outgoing: int, ruleset: int | None, memory: int, seconds: int, answers: list[tuple[str, Any]]
+) -> None:
+    """Lock this process and serve. Ends the process."""
+    with contextlib.suppress(Exception):
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+        sys.stdout = sys.stderr = _Sink()  # type: ignore[assignment]
+        warnings.simplefilter("ignore")
+        force = lockdown.lock(ruleset, memory, seconds)
+        wire.send(outgoing, {"id": 0, "reply": force})
+        Child(incoming, outgoing, answers).serve()
+    os._exit(0)

@@ -1,0 +1,312 @@
+"""Processes for learners' code: started, spoken to, watched by a clock, killed. What they say is only data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from attention_lab.grading.sandboxed import wire
+
+_SERVER = Path(__file__).parent / "sandboxed" / "server.py"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    Attributes:
+        seconds: per exercise, of the marker's clock.
+        memory: megabytes beyond what the libraries take.
+        processor: seconds of processor time of one process, whatever the clock says.
+    """
+
+    seconds: float = 10.0
+    memory: int = 1024
+    processor: int = 600
+
+
+class Died(Exception):
+    """The worker ended, was killed for taking too long, or said what it must not say.
+
+    Attributes:
+        why: "time", "ended", "memory" or "broken".
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class NoWorker(Exception):
+    """No worker can be started; nothing that a learner wrote is to blame."""
+
+
+class Worker(Protocol):
+    """A process that speaks frames over two descriptors."""
+
+    incoming: int
+    outgoing: int
+
+    def kill(self) -> None:
+        """End it at once; it may have ended already."""
+
+    def collect(self) -> int:
+        """Wait for its end, close its pipes, and give its status: minus the signal, or the exit code."""
+
+
+def _environment() -> dict[str, str]:
+    """What a worker's process inherits: nothing of the marker's but what the system needs to start Python."""
+    kept = {key: os.environ[key] for key in ("SYSTEMROOT", "PATH", "LD_LIBRARY_PATH") if key in os.environ}
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")}
+    return {**kept, **threads, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
+
+
+def _settings(limits: Limits, torch: bool, hidden: Sequence[Path]) -> dict[str, Any]:
+    return {
+        "torch": torch,
+        "hidden": [str(path) for path in hidden],
+        "memory": limits.memory * 1_000_000,
+        "seconds": limits.processor,
+        "parent": os.getpid(),
+    }
+
+
+def can_fork(torch: bool) -> bool:
+    """Whether workers are forked from a server here: not on Windows, and not on macOS with torch loaded."""
+    return hasattr(os, "fork") and hasattr(socket, "send_fds") and not (torch and sys.platform == "darwin")
+
+
+@dataclass
+class _Forked:
+    process: int
+    incoming: int
+    outgoing: int
+    server: ForkServer
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGKILL)  # it is collected after this only, so the number is still its own
+
+    def collect(self) -> int:
+        os.close(self.incoming)
+        os.close(self.outgoing)
+        return self.server.collect(self.process)
+
+
+class ForkServer:
+    """The server of `sandboxed/server.py`, and how to get workers from it.
+
+    Args:
+        limits: for each worker.
+        torch: whether to load torch before forking.
+        hidden: what must not be readable although it may lie in a folder of libraries.
+    """
+
+    def __init__(self, limits: Limits, torch: bool, hidden: Sequence[Path]) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", str(_SERVER), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                cwd="/",
+            )
+        try:
+            wire.send(self._control.fileno(), _settings(limits, torch, hidden))
+            wire.receive(self._control.fileno())
+        except wire.Broken:
+            self.close()
+            raise Died("ended") from None
+
+    def fork(self) -> Worker:
+        """A fresh worker."""
+        reads, their_writes = os.pipe()
+        their_reads, writes = os.pipe()
+        try:
+            socket.send_fds(self._control, [b"F"], [their_reads, their_writes])
+            (process,) = struct.unpack(">I", self._control.recv(4, socket.MSG_WAITALL))
+        except (OSError, struct.error):
+            os.close(reads)
+            os.close(writes)
+            raise Died("ended") from None
+        finally:
+            os.close(their_reads)
+            os.close(their_writes)
+        return _Forked(process, reads, writes, self)
+
+    def collect(self, process: int) -> int:
+        """Wait for the end of a worker; minus the signal that killed it, or its exit code."""
+        try:
+            self._control.sendall(b"R" + struct.pack(">I", process))
+            (status,) = struct.unpack(">i", self._control.recv(4, socket.MSG_WAITALL))
+        except (OSError, struct.error):
+            return 0
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        """End the server, and with it every worker."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+
+
+@dataclass
+class _Alone:
+    process: subprocess.Popen[bytes]
+    incoming: int = field(init=False)
+    outgoing: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.incoming, self.outgoing = self.process.stdout.fileno(), self.process.stdin.fileno()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def collect(self) -> int:
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        return self.process.wait()
+
+
+class OneShot:
+    """Workers without a fork server: each starts Python anew. The same arguments as `ForkServer`."""
+
+    def __init__(self, limits: Limits, torch: bool, hidden: Sequence[Path]) -> None:
+        self._settings = _settings(limits, torch, hidden)
+
+    def fork(self) -> Worker:
+        """A fresh worker."""
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-B", str(_SERVER), "--alone"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env=_environment(),
+        )
+        worker = _Alone(process)
+        wire.send(worker.outgoing, self._settings)
+        return worker
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class _Clock:
+    """Kills what is late. One thread for all workers of a marker, woken ten times a second."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._end = float("inf")
+        self._kill: Callable[[], None] = lambda: None
+        self.struck = False
+        threading.Thread(target=self._watch, name="marker's clock", daemon=True).start()
+
+    @contextlib.contextmanager
+    def running(self, seconds: float, kill: Callable[[], None]) -> Iterator[None]:
+        """Within this block `kill` is called once the seconds are over."""
+        with self._lock:
+            self._kill, self.struck = kill, False
+            self._end = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._end = float("inf")
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(0.1)
+            with self._lock:
+                if time.monotonic() > self._end:
+                    self._end, self.struck = float("inf"), True
+                    self._kill()
+
+
+class Session:
+    """A conversation with one worker.
+
+    Args:
+        servers: makes workers.
+        clock: kills them when they are late.
+        right: called with the name of an exercise and the arguments when the learner's code asks for right values;
+            gives the reply.
+    """
+
+    def __init__(
+        self, servers: ForkServer | OneShot, clock: _Clock, right: Callable[[str, Any], dict[str, Any]], start: float = 60.0
+    ) -> None:
+        self._clock = clock
+        self._right = right
+        self._number = 0
+        self._worker = servers.fork()
+        self.status: int | None = None
+        self.used = 0.0
+        self.force: dict[str, bool] = self._conversation(start)
+
+    def request(self, what: str, *values: Any, seconds: float) -> Any:
+        """Ask the worker to do something.
+
+        Raises:
+            Died: when it ended, took longer than `seconds`, or answered with anything but an answer.
+        """
+        if self.status is not None:
+            raise Died("ended")
+        self._number += 1
+        return self._conversation(seconds, {"id": self._number, "do": what, "with": values})
+
+    def _conversation(self, seconds: float, message: dict[str, Any] | None = None) -> Any:
+        begun = time.monotonic()
+        try:
+            with self._clock.running(max(seconds, 0.05), self._worker.kill):
+                if message is not None:
+                    wire.send(self._worker.outgoing, message)
+                while True:
+                    reply = wire.receive(self._worker.incoming)
+                    if not isinstance(reply, dict):
+                        raise wire.Broken("no reply")
+                    if "ask" in reply:
+                        wire.send(self._worker.outgoing, self._right(str(reply["ask"]), reply.get("with")))
+                        continue
+                    if reply.get("id") != self._number or "reply" not in reply:
+                        raise wire.Broken("a reply to another request")
+                    return reply["reply"]
+        except wire.Broken as error:
+            late = self._clock.struck
+            self.close()
+            raise Died("time" if late else self._why(str(error))) from None
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            self.used += time.monotonic() - begun
+
+    def _why(self, said: str) -> str:
+        return "ended" if "closed" in said else "broken"
+
+    def close(self) -> None:
+        """Kill the worker and wait until it is gone."""
+        if self.status is None:
+            self._worker.kill()
+            self.status = self._worker.collect()
+
+
+Clock = _Clock
