@@ -29,7 +29,9 @@ NO_NETWORK = re.compile(
 )
 NO_SPACE = re.compile(r"No space left on device|Errno 28\b|Disk quota exceeded|not enough space on the disk")
 CERTIFICATE = re.compile(r"CERTIFICATE_VERIFY_FAILED|certificate verify failed")
-HOST = re.compile(r"host='([^']+)'")
+HOST = re.compile(
+    r"host='([^']+)'|Looking in indexes: \w+://(?:[^@/\s]*@)?([^:/,\s]+)"
+)  # never a password in an address
 NO_BUILD = re.compile(r"No matching distribution found for ([^\s;]+)")
 COLLECTING = re.compile(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)")
 DOWNLOADING = re.compile(r"\s*Downloading (?:\S+/)?([\w.]+)-(\d[\w.+!]*)-\S+ \(([\d.]+ [kMG]B)\)")
@@ -194,7 +196,7 @@ def explain(said: str, code: int, place: Place, environ: Mapping[str, str] = os.
             f"set PIP_CERT to your company's certificate file, then {again}."
         )
     if NO_NETWORK.search(said):
-        host = match[1] if (match := HOST.search(said)) else "its package index"
+        host = match[1] or match[2] if (match := HOST.search(said)) else "its package index"
         return f"No network: pip could not reach {host}. Connect to the internet, then {again}."
     if match := NO_BUILD.search(said):
         return no_build(match[1], environ)
