@@ -75,7 +75,9 @@ TINY = (
             Case((np.array([0, 2]), rng.normal(size=(3, 2)))),
             Case((np.array([-1, 2]), rng.normal(size=(3, 2))), note="a negative id"),
         ],
-        mistakes=(Mistake("wraps", "A negative id counts from the end.", "What is -1?", answer=lambda ids, table: table[ids]),),
+        mistakes=(
+            Mistake("wraps", "A negative id counts from the end.", "What is -1?", answer=lambda ids, table: table[ids]),
+        ),
         accepted={},
         hints=("one", "two", "three"),
     ),

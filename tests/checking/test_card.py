@@ -8,7 +8,14 @@ from attention_lab.checking import Verdict
 from attention_lab.checking.card import card_of
 
 VERDICT = Verdict(
-    "pattern", "wrong", "unscaled", "Not <b>divided</b>.", "How do they grow?", "pattern(q, k)", "[1.]", "[2.]",
+    "pattern",
+    "wrong",
+    "unscaled",
+    "Not <b>divided</b>.",
+    "How do they grow?",
+    "pattern(q, k)",
+    "[1.]",
+    "[2.]",
     notes=("It also printed: <script>alert(1)</script>",),
 )
 

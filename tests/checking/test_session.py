@@ -11,8 +11,8 @@ import pytest
 
 from attention_lab import answer, exercise, hint, progress
 from attention_lab.checking import session
-from attention_lab.checking.progress import read, record
 from attention_lab.checking.judging import Verdict
+from attention_lab.checking.progress import read, record
 
 RIGHT = """
 @exercise
@@ -90,7 +90,9 @@ def test_hints_come_one_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
         hint("pattern", 4)
 
 
-def test_progress_counts_tries_mistakes_and_the_first_time_solved(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_counts_tries_mistakes_and_the_first_time_solved(
+    at_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cell(WRONG)
     cell("@exercise\ndef running_mean(x):\n    raise NotImplementedError\n")
     cell(RIGHT)

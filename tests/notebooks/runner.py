@@ -29,7 +29,15 @@ def nbval(paths: Sequence[Path], folder: Path, timeout: int = 300) -> list[Cell]
     report = folder / "report.xml"
     environment = {k: v for k, v in os.environ.items() if k not in ("ATTENTION_LAB_STRICT", "PYTEST_ADDOPTS")}
     environment |= {"PYTHONPATH": str(COURSE / "utils"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", f"--nbval-cell-timeout={timeout}", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval-lax",
+        "--nbval-current-env",
+        f"--nbval-cell-timeout={timeout}",
+        "-q",
+    ]
     command += ["-p", "no:cacheprovider", f"--junitxml={report}", *map(str, paths)]
     done = subprocess.run(command, cwd=COURSE, env=environment, capture_output=True, text=True)
     assert report.exists(), done.stdout + done.stderr

@@ -104,7 +104,9 @@ def test_copies_that_were_set_aside_are_no_chapters(tmp_path: Path) -> None:
     assert [p.name for p in find(tmp_path, ["3"])] == ["03_soft_lookup.ipynb"]
 
 
-@pytest.mark.parametrize(("what", "says"), [("77", "there is no chapter 77"), ("no.ipynb", "there is no file no.ipynb")])
+@pytest.mark.parametrize(
+    ("what", "says"), [("77", "there is no chapter 77"), ("no.ipynb", "there is no file no.ipynb")]
+)
 def test_what_does_not_exist_is_told(tmp_path: Path, what: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         find(tmp_path, [what])

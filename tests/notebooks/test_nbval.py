@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tests.notebooks.runner import COURSE, Cell, nbval
 
 from attention_lab.authoring.build import COMPARED, exercise_name, question_name
-from tests.notebooks.runner import COURSE, Cell, nbval
 
 SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
 CHAPTERS = [COURSE / "chapters" / path.name for path in SOLUTIONS]

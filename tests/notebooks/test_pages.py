@@ -79,7 +79,9 @@ def test_every_exercise_and_question_of_the_catalogue_has_one_cell(page) -> None
 @page_of_each
 def test_no_cell_holds_what_a_page_does_without(page) -> None:
     for cell in cells(page, "code"):
-        assert not re.search(r"^\s*[%!]|\bplt\b|pyplot|interact\(|requests|urllib|random\.seed", cell.source, re.M), cell.id
+        assert not re.search(r"^\s*[%!]|\bplt\b|pyplot|interact\(|requests|urllib|random\.seed", cell.source, re.M), (
+            cell.id
+        )
         ast.parse(cell.source)
 
 

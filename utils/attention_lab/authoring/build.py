@@ -196,7 +196,9 @@ def executed(book: NotebookNode, folder: Path) -> NotebookNode:
     before = os.environ.get("ATTENTION_LAB_STRICT")
     os.environ["ATTENTION_LAB_STRICT"] = "1"
     try:
-        NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+        NotebookClient(
+            book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        ).execute()
     finally:
         if before is None:
             del os.environ["ATTENTION_LAB_STRICT"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import io
 import linecache
@@ -38,7 +37,7 @@ def cast(value: Any, dtype: str) -> Any:
 def materialise(value: Any, framework: str) -> Any:
     """A case's argument as a candidate gets it: `Fn`s as functions, arrays as copies or tensors."""
     if isinstance(value, Fn):
-        return functools.partial(probes.FUNCTIONS[value.name], **value.params)
+        return probes.made(value.name, dict(value.params))
     if isinstance(value, tuple):
         return tuple(materialise(item, framework) for item in value)
     if isinstance(value, np.ndarray) and framework == "torch":

@@ -80,7 +80,9 @@ class Card:
         parts = [f'<p class="al-title">{escape(self.title)}</p>']
         for block in self.blocks:
             if block.kind == "code":
-                parts.append(f'<p class="al-label">{escape(block.label)}</p><pre tabindex="0">{escape(block.text)}</pre>')
+                parts.append(
+                    f'<p class="al-label">{escape(block.label)}</p><pre tabindex="0">{escape(block.text)}</pre>'
+                )
             else:
                 label = f"<strong>{escape(block.label)}:</strong> " if block.label else ""
                 parts.append(f'<p class="al-{block.kind}">{label}{escape(block.text)}</p>')

@@ -304,7 +304,7 @@ def _by_place(got: np.ndarray, expected: np.ndarray) -> str:
         good = close(got, expected, "float32")
         unit = "entry"
     else:
-        good = close(got, expected, "float32").reshape(-1, *expected.shape[-2:]).all(axis=(0, 2))
+        good = np.asarray(close(got, expected, "float32").reshape(-1, *expected.shape[-2:]).all(axis=(0, 2)))
         unit = "row"
     if good.size < 2 or good.all() or not good.any():
         return ""

@@ -198,9 +198,7 @@ def _notes(trials: list[Trial]) -> tuple[str, ...]:
         notes.append(f"NumPy or Python warned: {warned}")
     shares = next((t.got.shares for t in trials if t.got.shares and not t.reference.shares), ())
     if shares:
-        notes.append(
-            f"The result shares its memory with {shares[0]} (a view): changing one later changes the other."
-        )
+        notes.append(f"The result shares its memory with {shares[0]} (a view): changing one later changes the other.")
     return tuple(notes)
 
 
@@ -221,9 +219,9 @@ def variants(exercise: Exercise) -> Iterator[tuple[tuple[Mistake, ...], Callable
         yield (mistake,), implementation(exercise, mistake)
     switched = [m for m in exercise.mistakes if m.switches]
     for one, other in itertools.combinations(switched, 2):
-        assert one.switches is not None and other.switches is not None and exercise.template is not None
-        if not set(one.switches) & set(other.switches):
-            yield (one, other), functools.partial(exercise.template, **one.switches, **other.switches)
+        switches = {**(one.switches or {}), **(other.switches or {})}
+        if exercise.template is not None and len(switches) == len(one.switches or {}) + len(other.switches or {}):
+            yield (one, other), functools.partial(exercise.template, **switches)
 
 
 def implementation(exercise: Exercise, mistake: Mistake) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ import nbformat
 
 from attention_lab.authoring.build import exercise_name, question_name
 from attention_lab.checking.progress import names_of
-from attention_lab.exercises import exercises, questions
+from attention_lab.exercises import Exercise, Question, exercises, questions
 
 _LARGEST = 20_000_000  # bytes; a chapter has under 100 kB
 
@@ -124,7 +124,7 @@ def _names(source: str) -> list[str]:
 
 
 def _chapter(sources: Sequence[str]) -> str:
-    known = {**exercises(), **questions()}
+    known: dict[str, Exercise | Question] = {**exercises(), **questions()}
     votes = [known[name].chapter for source in sources for name in _names(source) if name in known]
     return max(sorted(set(votes)), key=votes.count) if votes else ""
 

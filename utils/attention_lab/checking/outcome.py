@@ -50,7 +50,7 @@ class Outcome:
 
 
 def plain(value: Any) -> Any:
-    """A copy of `value` as plain data; what is not plain becomes `Foreign`. Never calls a method of a foreign object."""
+    """A copy of `value` as plain data; what is not plain becomes `Foreign`. Calls no method of foreign objects."""
     kind = type(value)
     if kind in (bool, int, float, type(None)):
         return value

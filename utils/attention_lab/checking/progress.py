@@ -17,7 +17,7 @@ from pathlib import Path
 
 from attention_lab.checking.card import Block, Card
 from attention_lab.checking.judging import Verdict
-from attention_lab.exercises import exercises, questions
+from attention_lab.exercises import Exercise, Question, exercises, questions
 
 #: The chapters of the course that are there, by number.
 COURSE = Path(__file__).resolve().parents[3]
@@ -117,7 +117,7 @@ def _line(name: str) -> str:
 
 def overview() -> Card:
     """A card with a line per exercise and question, chapter by chapter."""
-    everything = [*exercises().values(), *questions().values()]
+    everything: list[Exercise | Question] = [*exercises().values(), *questions().values()]
     solved = sum(bool(read(item.name).solved) for item in everything)
     blocks = [Block(f"{solved} of {len(everything)} exercises and questions are solved.")]
     for chapter in sorted({item.chapter for item in everything}):

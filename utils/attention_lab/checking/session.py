@@ -1,4 +1,4 @@
-"""What a notebook meets: `@exercise`, `answer`, `hint` and `progress`. Side effects live here: cards, names, records."""
+"""What a notebook meets: `@exercise`, `answer`, `hint` and `progress`. Side effects live here."""
 
 from __future__ import annotations
 

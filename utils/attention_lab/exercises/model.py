@@ -26,7 +26,7 @@ class Fn:
     """A function that a case hands to a candidate, by name, so that a case can be sent to another process.
 
     Attributes:
-        name: a key of `attention_lab.probes.FUNCTIONS`.
+        name: a key of `attention_lab.probes.FUNCTIONS`, or of `FACTORIES` for an object made for each call.
         params: keyword arguments bound to it.
     """
 

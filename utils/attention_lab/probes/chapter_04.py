@@ -1,4 +1,4 @@
-"""Who affects whom, and the functions that cases hand to a candidate by name. Used by checks and by lessons."""
+"""Functions that chapter 04 puts under the microscope: each is hard on one way to write `influence_map`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def centred_tenths(x: np.ndarray) -> np.ndarray:
 
 
 def even_rows_size(x: np.ndarray) -> np.ndarray:
-    """Every row is the mean of |x| over the rows 0, 2, 4 …; blind to signs: (T, d) → (T, d)."""
-    return np.repeat(abs(x[::2]).mean(axis=0, keepdims=True), len(x), axis=0)
+    """Every row is the mean of |x| over the rows 0, 2, 4 … without the last column; blind to signs: (T, d) → (T, d-1)."""
+    return np.repeat(abs(x[::2, :-1]).mean(axis=0, keepdims=True), len(x), axis=0)
 
 
 def to_tenths(x: np.ndarray) -> np.ndarray:
@@ -56,11 +56,11 @@ def doubled_in_place(x: np.ndarray) -> np.ndarray:
 
 
 def directions(x: np.ndarray) -> np.ndarray:
-    """Each row brought to length 1, in millionths; blind to a positive factor: (T, d) → (T, d)."""
-    return np.asarray(np.round(x / np.linalg.norm(x, axis=-1, keepdims=True), 6))
+    """Each row brought to length 1, with four decimals; blind to a positive factor: (T, d) → (T, d)."""
+    return np.asarray(np.round(x / np.linalg.norm(x, axis=-1, keepdims=True), 4))
 
 
-#: Functions that a case can name with `Fn`; the parameters of the `Fn` arrive as keyword arguments.
+#: By the names that cases use.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "causal_mean": causal_mean,
     "centred_tenths": centred_tenths,
@@ -72,28 +72,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "row_before_mirrored": row_before_mirrored,
     "to_tenths": to_tenths,
 }
-
-
-def call(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The ordinary script: one call."""
-    return candidate(*args)
-
-
-#: Ways to call a candidate that a case can name; each takes the candidate and the arguments.
-SCRIPTS: dict[str, Callable[[Callable[..., Any], tuple[Any, ...]], Any]] = {"call": call}
-
-
-def nudged(array: np.ndarray, index: Any) -> np.ndarray:
-    """A copy of a float array whose entries at `index` are moved by amounts that differ from entry to entry."""
-    moved = array.copy()
-    part = moved[index]
-    steps = np.linspace(0.7, 1.9, part.size).reshape(part.shape)
-    moved[index] = part + steps.astype(array.dtype)
-    return moved
-
-
-def rows_sum_to_one(array: np.ndarray, tolerance: float = 1e-5) -> bool:
-    """True when every row (last axis) is non-negative and sums to 1."""
-    if array.dtype.kind != "f" or array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
-        return False
-    return bool((array >= -tolerance).all() and np.allclose(array.sum(axis=-1), 1.0, atol=tolerance))
