@@ -197,7 +197,11 @@ def executed(book: NotebookNode, folder: Path) -> NotebookNode:
     os.environ["ATTENTION_LAB_STRICT"] = "1"
     try:
         NotebookClient(
-            book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+            book,
+            timeout=300,
+            kernel_name="python3",
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(folder)}},
         ).execute()
     finally:
         if before is None:
