@@ -3,8 +3,8 @@
     python3 locks/renew.py
 
 makes a scratch environment with uv, resolves once for every supported Python and system, leaves out what only a GPU
-build of torch needs (and two packages that slow every start), and writes both files. Afterwards: `python3 course.py test`, and commit pyproject.toml,
-environment.yml and the locks together.
+build of torch needs (and two packages that slow every start), and writes both files. Afterwards run
+`python3 course.py test`, and commit pyproject.toml, environment.yml and the locks together.
 """
 
 from __future__ import annotations
