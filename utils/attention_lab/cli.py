@@ -57,7 +57,51 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="instead of the model's own; needs --out")
     train.add_argument("--steps", type=int, help="fewer steps, for trying out; needs --out")
     train.add_argument("--out", type=Path, metavar="FOLDER", help="write here, not over the model that ships")
+    _add_grade(add("grade", _grade, "Mark a folder of notebooks that were handed in."))
     return parser
+
+
+def _add_grade(grade: argparse.ArgumentParser) -> None:
+    grade.add_argument("folder", type=Path, help="what was handed in: any nesting, any names, zip archives")
+    grade.add_argument("--out", type=Path, required=True, help="folder for grades.csv, grades.json and the pages")
+    grade.add_argument("--chapters", nargs="+", metavar="NN", default=[], help="mark these chapters only")
+    grade.add_argument("--seed", type=int, help="of the inputs; a secret one is made and kept in OUT when left out")
+    grade.add_argument("--points", type=Path, metavar="FILE", help='points by exercise: {"softmax": 2}, or softmax,2')
+    grade.add_argument("--learner", choices=("auto", "folder", "file"), default="auto", help="whose a file is (auto)")
+    grade.add_argument("--jobs", type=int, default=1, metavar="N", help="how many are marked side by side (1)")
+    grade.add_argument("--scheduler", default="", metavar="ADDRESS", help="mark on a Dask cluster: tcp://HOST:PORT")
+    grade.add_argument("--timeout", type=float, default=10.0, metavar="S", help="seconds for one exercise (10)")
+    grade.add_argument("--memory", type=int, default=1024, metavar="MB", help="memory for one notebook (1024)")
+    grade.add_argument("--require-sandbox", action="store_true", help="refuse where a protection is missing")
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from attention_lab.exercises import exercises
+    from attention_lab.grading.run import Options, grade, read_points
+    from attention_lab.grading.workers import Limits
+
+    chapters = [str(number).zfill(2) for number in options.chapters]
+    there = sorted({e.chapter for e in exercises().values()})
+    for number in chapters:
+        if number not in there:
+            raise Usage(f"there is no chapter {number} with exercises; there are: {', '.join(there)}")
+    for name, value, least in (("timeout", options.timeout, 0.5), ("memory", options.memory, 64), ("jobs", options.jobs, 1)):
+        if not value >= least:
+            raise Usage(f"--{name} is {value:g}; give at least {least:g}")
+    return grade(
+        Options(
+            options.folder,
+            options.out,
+            chapters,
+            options.seed,
+            read_points(options.points) if options.points else {},
+            options.jobs,
+            options.scheduler,
+            Limits(options.timeout, options.memory),
+            options.require_sandbox,
+            options.learner,
+        )
+    )
 
 
 def _check(options: argparse.Namespace) -> int:

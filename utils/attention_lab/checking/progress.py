@@ -85,12 +85,12 @@ def record(verdict: Verdict) -> bool:
     if verdict.passed:
         kept.solved = kept.solved or now
     with contextlib.suppress(OSError):
-        _write(_file(verdict.name), json.dumps(asdict(kept), indent=1))
+        write_whole(_file(verdict.name), json.dumps(asdict(kept), indent=1))
         return True
     return False
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
