@@ -26,10 +26,12 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise, hint, progress
+from attention_lab import answer, exercise, hint
 from attention_lab.figures import chapter_02 as figures
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, WORDS, rows
+from attention_lab.training.stories import in_words, stories, summary_recall
+from attention_lab.waiting import Chain
 from attention_lab.widgets import FigureView, Slider, explore
 
 # %% [markdown]
@@ -42,13 +44,7 @@ from attention_lab.widgets import FigureView, Slider, explore
 # W_h says what becomes of the old state, W_x what the word brings, and tanh keeps every entry between -1 and 1. The
 # matrices stay the same for all words. Here they are set by hand: entry 0 collects water, entry 1 money, and each step
 # keeps 0.8 of the old state.
-
-# %%
-W_h = np.array([[0.8, 0.0], [0.0, 0.8]])  # (m, m)
-W_x = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])  # (m, d): columns water, money, place, action
-b = np.zeros(2)  # (m,)
-
-# %% [markdown]
+#
 # ### Question: two banks again
 #
 # The row of *bank* was the same beside the boat and beside the clerk. Is the state after *bank* `"the same"`, or
@@ -58,10 +54,13 @@ b = np.zeros(2)  # (m,)
 answer("02_two_banks_again", "different")
 
 # %% [markdown]
-# Follow one entry by hand. After *boat* it is tanh(0.9) = 0.72, and each later word keeps 0.8 of it before tanh bends it.
-# The next cell runs both sentences.
+# Follow the water in the first sentence: after *boat* it is tanh(0.9) = 0.72, and then each word keeps 0.8 of it before
+# tanh bends it.
 
 # %% tags=["nbval-check-output"]
+W_h = np.array([[0.8, 0.0], [0.0, 0.8]])  # (m, m)
+W_x = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])  # (m, d): columns water, money, place, action
+b = np.zeros(2)  # (m,)
 for words in (WORDS, CLERK_WORDS):
     h = np.zeros(2)
     for word, x in zip(words, rows(words), strict=True):
@@ -114,9 +113,6 @@ def rnn_states(xs, h0, W_h, W_x, b):
     ### END SOLUTION
 
 
-# %%
-picture(figures.states_chart(WORDS, ["water", "money"]), rnn_states(rows(), np.zeros(2), W_h, W_x, b), size=(4.6, 3.2))
-
 # %% [markdown]
 # ## First failure: one summary for everything
 #
@@ -124,8 +120,6 @@ picture(figures.states_chart(WORDS, ["water", "money"]), rnn_states(rows(), np.z
 # says *name 7 has thing 3*; afterwards the names are asked for in another order.
 
 # %% tags=["nbval-check-output"]
-from attention_lab.training.stories import in_words, stories
-
 ids, answers = stories(np.random.default_rng(4), batch=1, items=3)
 print(in_words(ids[0]))
 print("right answers:", ", ".join(f"t{thing}" for thing in answers[0]))
@@ -168,7 +162,8 @@ for name, (_, recalled) in curves.items():
 # %% tags=["nbval-check-output", "claim-C4"]
 for kind, numbers in (("RNN", 140), ("LSTM", 128)):
     by_place = figures.recall_by_place(kind, numbers)
-    print(f"{kind}, {numbers} numbers: the 8 oldest of 16 items {by_place[:8].mean():.2f}, the newest {by_place[-1]:.2f}")
+    print(f"{kind:4} of {numbers} numbers, 16 items: the 8 oldest {by_place[:8].mean():.2f}, the newest {by_place[-1]:.2f}")
+print(f"sum of codes, 128 numbers, 16 items: all together {summary_recall(128, 16, count=1000).mean():.2f}")
 
 # %% [markdown]
 # ## Second failure: what is copied fades
@@ -200,16 +195,10 @@ answer("02_fifty_steps", "about 0.00001")
 # singular value, says how much the luckiest change is stretched: call it the **reach** of state t. The gradient that
 # trains the network takes the same way back, so what has no reach is not learned from, either.
 #
-# Careful with norms: NumPy's default for a matrix is another one, and the unit matrix gives it away.
-
-# %% tags=["nbval-check-output"]
-unit = np.eye(4)
-print("default:", np.linalg.norm(unit), " spectral:", np.linalg.norm(unit, 2))
-
-# %% [markdown]
 # ### Exercise: reach (12 min, difficulty 3)
 #
 # `reach(states, W_h)` gives the reach of each state to the last one. The last value is 1: a state moves with itself.
+# NumPy's default norm of a matrix is another one; the unit matrix, which stretches nothing, gives it away.
 
 # %%
 @exercise
@@ -319,23 +308,19 @@ answer("02_chain_one_look", 1)
 # another call's result, which is the wait. `look` is a first sketch of what is to come: compare one row with all, and
 # blend.
 
-# %%
-from attention_lab.waiting import Chain
-
-
+# %% tags=["nbval-check-output", "claim-C6"]
 def look(row, all_rows):
     pattern = np.exp(all_rows @ row)  # (T,)
     return pattern @ all_rows / pattern.sum()
 
 
-# %% tags=["nbval-check-output", "claim-C6"]
 for T in (5, 50, 500):
     xs, step, looks = np.random.default_rng(0).normal(size=(T, 4)), Chain(rnn_step), Chain(look)
     h = np.zeros(2)
     for x in xs:
         h = step(h, x, W_h, W_x, b)
         looks(x, xs)
-    print(f"{T:3} words: in order {step.calls} steps, chain {step.longest}; looking {looks.calls} looks, chain {looks.longest}")
+    print(f"{T:3} words: {step.calls} steps, chain {step.longest}; {looks.calls} looks, chain {looks.longest}")
 
 # %% [markdown]
 # An LSTM waits in the same way: its gates need the state before. No second machine shortens a chain.
@@ -361,6 +346,3 @@ for T in (5, 50, 500):
 #
 # The cure for all three would be not to copy at all: keep every row, and let the one that needs something go and look.
 # Chapter 03 makes such a look out of a dictionary. Chapter 05 trains it and puts it on the axes of this chapter.
-
-# %%
-progress()

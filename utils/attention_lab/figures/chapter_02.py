@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.figures.base import Chart, heat_map, line_chart
+from attention_lab.figures.base import Chart, line_chart
 from attention_lab.training import measured
 from attention_lab.training.stories import BLIND, summary_recall
 
@@ -35,12 +35,6 @@ BY_ITEMS = {
     "RNN, 140 numbers": ("RNN", 140),
 }
 NAMES_IGNORED = "names ignored"
-
-
-def states_chart(words: Sequence[str], entries: Sequence[str]) -> Chart:
-    """A chart of the states after each word, (T, m): a row a word, a column an entry of the state."""
-    title = "Each state holds what is left of all words so far"
-    return heat_map(words, entries, title, low=0, high=1, axes=("state after the word", "entry of the state"))
 
 
 # -- reach --------------------------------------------------------------------------------------------------------

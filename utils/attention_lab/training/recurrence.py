@@ -160,6 +160,7 @@ class Plan:
         one_item: by kind, after how many steps recall is measured; the last is where training ends.
         many_items: steps.
         lstm_widths: of the many-items runs.
+        stories: fresh stories that each measured point is a share of.
         progress: told of each step.
     """
 
@@ -169,6 +170,7 @@ class Plan:
     )
     many_items: int = 3000
     lstm_widths: Sequence[int] = (16, 32, 64, 128)
+    stories: int = 1000
     progress: Callable[[int], Any] = field(default=lambda steps: None)
 
     def total(self) -> int:
@@ -188,7 +190,7 @@ def measure_one_item(plan: Plan) -> dict[str, Any]:
             for step, _ in enumerate(losses, start=1):
                 plan.progress(1)
                 if step in curves:
-                    curves[step].append([recall(model, 1, distance) for distance in DISTANCES])
+                    curves[step].append([recall(model, 1, distance, plan.stories) for distance in DISTANCES])
         runs += [_described(kind, model, stop) | {"recall_by_seed": _rounded(curves[stop])} for stop in stops]
     return {"distances": list(DISTANCES), "longest_in_training": LONGEST, "blind_guess": BLIND, "networks": runs}
 
@@ -202,10 +204,10 @@ def measure_many_items(plan: Plan) -> dict[str, Any]:
         model = recurrent(kind, width, seed)
         for _ in train(model, many_items, plan.many_items, seed, LEARNING_RATES[kind]):
             plan.progress(1)
-        by_place = answers_right(model, MOST, count=2000).mean(axis=0)
+        by_place = answers_right(model, MOST, count=2 * plan.stories).mean(axis=0)
         runs.append(
             _described(kind, model, plan.many_items)
-            | {"recall": _rounded([recall(model, items) for items in ITEMS])}
+            | {"recall": _rounded([recall(model, items, count=plan.stories) for items in ITEMS])}
             | {"recall_by_place_of_16": _rounded(by_place)}
         )
     ignored = _rounded([names_ignored(items) for items in ITEMS])
@@ -247,7 +249,7 @@ def measure(plan: Plan) -> dict[str, Any]:
         "names": NAMES,
         "things": THINGS,
         "row_width": ROW_WIDTH,
-        "stories_per_point": 1000,
+        "stories_per_point": plan.stories,
         "one_item": one,
         "many_items": many,
     }
@@ -265,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the recurrent networks of chapter 02 and measure their recall.")
     parser.add_argument("--quick", action="store_true", help="a few steps each, printed and not written")
     quick = parser.parse_args(arguments).quick
-    plan = Plan((0,), dict.fromkeys(CELLS, (30,)), many_items=30) if quick else Plan()
+    plan = Plan((0,), dict.fromkeys(CELLS, (30,)), many_items=30, stories=100) if quick else Plan()
     with tqdm(total=plan.total(), unit="step", desc="training") as bar:
         result = measure(replace(plan, progress=bar.update))
     if quick:
