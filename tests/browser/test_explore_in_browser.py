@@ -38,8 +38,8 @@ def decay(rate, kind):
 
 chart = line_chart("What is left of a word fades with distance", "distance (words)", "share left (1)",
                    ["attention", "recurrent"], y_range=(-0.05, 1.1))
-explore(decay, [Slider("rate", 0.01, 0.5, 0.1, step=0.01, unit="per word"), Choice("kind", ["smooth", "power"], "smooth")],
-        FigureView(chart))
+rate = Slider("rate", 0.01, 0.5, 0.1, step=0.01, unit="per word")
+explore(decay, [rate, Choice("kind", ["smooth", "power"], "smooth")], FigureView(chart))
 """
 READY = ".al-stage[data-number], img.al-figure[data-number]"
 #: Records, frame by frame, whether the picture can be painted and how high the cell's output is.
@@ -55,7 +55,8 @@ WATCH_FRAMES = """() => {
 }"""
 #: Moves a slider faster than any kernel answers.
 DRAG = """([label, count]) => {
-  const input = [...document.querySelectorAll('.al-row')].find((row) => row.textContent.includes(label)).querySelector('input');
+  const row = [...document.querySelectorAll('.al-row')].find((row) => row.textContent.includes(label));
+  const input = row.querySelector('input');
   const step = Number(input.step);
   for (let i = 0; i < count; i++) {
     input.value = Number(input.min) + (i + 1) * step;

@@ -13,11 +13,13 @@ import base64
 import html
 import io
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap
@@ -35,6 +37,8 @@ QUERY_AND_KEY = ("query: the word that looks", "key: the word looked at")
 MOST_NUMBERED = 12
 #: Rows are named one by one in the alt text up to this many.
 MOST_NAMED = 6
+#: Letters of a title that fit into an inch of the figure's width.
+LETTERS_PER_INCH = 11
 DOTS_PER_INCH = 144
 PIXELS_PER_INCH = 96
 #: Told apart by colour, by dash and by marker, so that grey-scale print and colour-blind readers lose nothing.
@@ -99,22 +103,17 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 def settle(figure: Figure) -> None:
     """Lay the figure out once, then never again: redrawing is cheap and nothing jumps."""
-    if figure.get_layout_engine() is not None:
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(w_pad=0.08, h_pad=0.08)  # type: ignore[call-arg]
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
 
 
-def png_bytes(figure: Figure, compression: int = 6) -> bytes:
-    """The figure as PNG; `compression` 1 is quick and large, 9 slow and small."""
+def png_bytes(figure: Figure) -> bytes:
+    """The figure as PNG."""
     buffer = io.BytesIO()
-    figure.savefig(
-        buffer,
-        format="png",
-        dpi=figure.dpi,
-        facecolor="white",
-        metadata={"Software": None},
-        pil_kwargs={"compress_level": compression},
-    )
+    figure.savefig(buffer, format="png", dpi=figure.dpi, facecolor="white", metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -164,16 +163,16 @@ def heat_map(
 
     def chart(figure: Figure) -> Callable[[ArrayLike], str]:
         ax = figure.subplots()
-        image = ax.imshow(np.zeros(shape), cmap=colour, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
-        colour_map = image.get_cmap().copy()
-        colour_map.set_bad("#d0d0d0")
-        image.set_cmap(colour_map)
+        colour_map = colormaps[colour].with_extremes(bad="#d0d0d0")
+        image = ax.imshow(np.zeros(shape), cmap=colour_map, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
         _name_cells(ax, queries, keys, axes)
         _draw_seams(ax, shape)
-        figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05)
+        _draw_scale(figure, image, ax)
         numbered = numbers and max(shape) <= MOST_NUMBERED
         texts = [ax.text(column, row, "", ha="center", va="center", fontsize=_number_size(shape))
                  for row in range(shape[0]) for column in range(shape[1])] if numbered else []  # fmt: skip
+
+        name_finding = _titler(ax, title)
 
         def update(data: ArrayLike) -> str:
             values = _as_table(data, shape)
@@ -183,7 +182,7 @@ def heat_map(
             for text, value in zip(texts, values.flat, strict=False):
                 text.set_text(cell_number(value))
                 text.set_color(ink_on(colour_map, value, *scale))
-            said = _set_title(ax, title, values)
+            said = name_finding(values)
             return _join(said, describe_table(values, queries, keys, looks=axes == QUERY_AND_KEY))
 
         return update
@@ -207,14 +206,21 @@ def _name_cells(ax: Axes, queries: Sequence[str], keys: Sequence[str], axes: tup
     ax.set_xlabel(axes[1], fontsize=9, color=INK)
 
 
+def _draw_scale(figure: Figure, image: Any, ax: Axes) -> None:
+    bar = figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, aspect=28)
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.ax.tick_params(labelsize=8.5, labelcolor=INK, length=0)
+    bar.locator = MaxNLocator(5)
+
+
 def _draw_seams(ax: Axes, shape: tuple[int, int]) -> None:
     """White seams between the cells while they are few, so that neighbours of one colour stay two cells."""
     ax.spines[:].set_visible(False)
     if max(shape) <= 24:
-        ax.set_xticks(np.arange(shape[1] - 1) + 0.5, minor=True)
-        ax.set_yticks(np.arange(shape[0] - 1) + 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=1)
-        ax.tick_params(which="minor", length=0)
+        for position in np.arange(shape[1] - 1) + 0.5:
+            ax.axvline(position, color="white", linewidth=1, zorder=1)
+        for position in np.arange(shape[0] - 1) + 0.5:
+            ax.axhline(position, color="white", linewidth=1, zorder=1)
 
 
 def _number_size(shape: tuple[int, int]) -> float:
@@ -282,6 +288,8 @@ def line_chart(
         _draw_levels(ax, levels or {})
         if len(series) + len(levels or {}) > 1:
             ax.legend(fontsize=8.5, frameon=False)
+        _fix_axes(ax, x_range, y_range)
+        name_finding = _titler(ax, title)
 
         def update(data: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> str:
             _refuse_unknown(data, series)
@@ -289,8 +297,8 @@ def line_chart(
                 x, y = (np.asarray(part, dtype=float) for part in data.get(name, ((), ())))
                 line.set_data(x, y)
                 line.set_markevery(max(1, math.ceil(len(x) / 16)))
-            _fit_axes(ax, x_range, y_range)
-            said = _set_title(ax, title, data)
+            _fit_axes(ax)
+            said = name_finding(data)
             return _join(said, *(describe_line(name, *data[name]) for name in series if name in data))
 
         return update
@@ -341,6 +349,9 @@ def bar_chart(
         texts = [[ax.annotate("", (0, 0), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
                   for _ in labels] for _ in series] if numbered else [[] for _ in series]  # fmt: skip
 
+        _fix_axes(ax, None, y_range)
+        name_finding = _titler(ax, title)
+
         def update(data: Any) -> str:
             table = _as_groups(data, labels, series)
             for bars, values, notes in zip(groups, table.values(), texts, strict=True):
@@ -348,8 +359,9 @@ def bar_chart(
                     bar.set_height(value if math.isfinite(value) else 0.0)
                 for note, bar, value in zip(notes, bars, values, strict=False):
                     _note_over(note, bar.get_x() + bar.get_width() / 2, float(value))
-            _fit_bars(ax, table, y_range, log_y)
-            said = _set_title(ax, title, data)
+            if y_range is None:
+                _fit_bars(ax, table, log_y)
+            said = name_finding(data)
             return _join(said, *(describe_bars(name, labels, values) for name, values in table.items()))
 
         return update
@@ -406,14 +418,19 @@ def _refuse_unknown(data: Mapping[str, Any], series: Sequence[str]) -> None:
         raise ValueError(f"no line is called {unknown[0]!r}; the chart has {', '.join(map(repr, series))}")
 
 
-def _fit_axes(ax: Axes, x_range: tuple[float, float] | None, y_range: tuple[float, float] | None) -> None:
-    ax.relim(visible_only=True)
-    ax.autoscale(True)
-    ax.autoscale_view()
+def _fix_axes(ax: Axes, x_range: tuple[float, float] | None, y_range: tuple[float, float] | None) -> None:
     if x_range is not None:
         ax.set_xlim(*x_range)
     if y_range is not None:
         ax.set_ylim(*y_range)
+
+
+def _fit_axes(ax: Axes) -> None:
+    """Fit the axes that are not fixed, and touch nothing where the data reaches as far as before."""
+    before = ax.dataLim.frozen()
+    ax.relim(visible_only=True)
+    if not np.array_equal(before.get_points(), ax.dataLim.get_points()):
+        ax.autoscale_view()
 
 
 def _as_groups(data: Any, labels: Sequence[str], series: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -435,12 +452,7 @@ def _note_over(note: Any, x: float, value: float) -> None:
     note.set_verticalalignment("bottom" if not value < 0 else "top")
 
 
-def _fit_bars(
-    ax: Axes, table: Mapping[str, NDArray[np.float64]], y_range: tuple[float, float] | None, log_y: bool
-) -> None:
-    if y_range is not None:
-        ax.set_ylim(*y_range)
-        return
+def _fit_bars(ax: Axes, table: Mapping[str, NDArray[np.float64]], log_y: bool) -> None:
     values = np.concatenate([v[np.isfinite(v)] for v in table.values()])
     positive = values[values > 0]
     if log_y and positive.size:
@@ -452,10 +464,19 @@ def _fit_bars(
         ax.yaxis.set_major_locator(MaxNLocator(6))
 
 
-def _set_title(ax: Axes, title: Title, data: Any) -> str:
-    said = title(data) if callable(title) else title
-    ax.set_title(said, fontsize=10.5, color=INK, loc="left", pad=8)
-    return said
+def _titler(ax: Axes, title: Title) -> Callable[[Any], str]:
+    """Writes the title for some data and says it. A title that is made from the data has room for two lines."""
+    width = ax.get_figure().bbox.width / ax.get_figure().dpi  # type: ignore[union-attr]
+    letters = max(20, int(width * LETTERS_PER_INCH))
+    artist = ax.set_title("", fontsize=10.5, color=INK, loc="left", pad=8)
+
+    def write(data: Any) -> str:
+        said = title(data) if callable(title) else title
+        lines = textwrap.wrap(said, letters) or [""]
+        artist.set_text("\n".join([""] * (2 - len(lines)) + lines if callable(title) else lines))
+        return said
+
+    return write
 
 
 # -- words --------------------------------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ class Explorer:
 
     def _answer(self, frame: Frame | None, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What the browser reads: the request's number, then the frame, or the error beside the frame that stays."""
-        stamp = {"view": request["view"], "number": request["number"]} if request else {"view": "", "number": 0}
+        asked = request or {}
+        stamp = {"view": asked.get("view", ""), "number": asked.get("number", 0)}
         if frame is not None:
             self.text = frame.text
             self._shown = {"text": frame.text, "detail": frame.detail, "content": frame.content}
