@@ -166,4 +166,4 @@ def test_a_constant_too_small_to_matter_passes_and_a_larger_one_is_named():
         return cosine
 
     assert judge("cosine_similarity", similarity(1e-12)).passed
-    assert judge("cosine_similarity", similarity(1e-8)).mistake == "added_1e-8"
+    assert judge("cosine_similarity", similarity(1e-8)).mistake == "added_1em8"

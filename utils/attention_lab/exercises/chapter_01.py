@@ -345,17 +345,17 @@ _EMBED_MISTAKES = [
         "In your loop, which is the position, and which the id?",
         switches={"order": "counted"},
     ),
-    *(
-        Mistake(
-            name,
-            "Row t of the result is row t of the table: your loop looks up the position of a word, not its id.",
-            "In your loop, which is the position, and which the id?",
-            answer=answer,
-        )
-        for name, answer in (
-            ("places_in_a_loop", _places_in_a_loop),
-            ("places_with_negative_ids_refused", _places_with_negative_ids_refused),
-        )
+    Mistake(
+        "places_in_a_loop",
+        "Your loop takes row t of the table for the word at position t: it never looks at the word's id.",
+        "In your loop, which is the position, and which the id?",
+        answer=_places_in_a_loop,
+    ),
+    Mistake(
+        "places_with_negative_ids_refused",
+        "Negative ids are refused, but then your loop takes row t of the table for the word at position t.",
+        "In your loop, which is the position, and which the id?",
+        answer=_places_with_negative_ids_refused,
     ),
     Mistake(
         "whole_numbers",
@@ -733,7 +733,6 @@ def _only_first_row(a: Array, b: Array) -> Array:
     return _cosine(a[:1], b)[0]
 
 
-_ADDED = "A small number is added to the lengths, so every similarity comes out a little too near to 0."
 _ADDED_QUESTION = "What is the similarity of a row with itself, to twelve digits, in your code?"
 _LINE_UP = "You divide every number of a row; along which axis does each length have to be repeated?"
 
@@ -913,26 +912,31 @@ _COSINE_MISTAKES = [
         answer=_not_divided_when_any_is_zero,
     ),
     *(
-        Mistake(f"added_1e{power}", _ADDED, _ADDED_QUESTION, switches={"added": 10.0**power})
-        for power in (-10, -9, -8, -7, -6, -5)
+        Mistake(
+            f"added_1em{power}",
+            f"1e-{power} is added to each length, so every similarity comes out a little too near to 0.",
+            _ADDED_QUESTION,
+            switches={"added": 10.0**-power},
+        )
+        for power in (5, 6, 7, 8, 9, 10)
     ),
     *(
         Mistake(
-            f"added_1e{power}_under_the_root",
-            "A small number is added under the square root, so every similarity comes out a little too near to 0.",
+            f"added_1em{power}_under_the_root",
+            f"1e-{power} is added under the square root, so every similarity comes out a little too near to 0.",
             _ADDED_QUESTION,
-            switches={"length_a": f"inside 1e{power}", "length_b": f"inside 1e{power}"},
+            switches={"length_a": f"inside 1e-{power}", "length_b": f"inside 1e-{power}"},
         )
-        for power in (-9, -8, -6, -5)
+        for power in (5, 6, 8, 9)
     ),
     *(
         Mistake(
-            f"added_1e{power}_to_the_product",
-            "A small number is added to the product of the lengths, so every similarity comes out a bit too near to 0.",
+            f"added_1em{power}_to_the_product",
+            f"1e-{power} is added to the product of the lengths, so every similarity comes out a little too near to 0.",
             _ADDED_QUESTION,
-            answer=partial(_added_to_the_product, added=10.0**power),
+            answer=partial(_added_to_the_product, added=10.0**-power),
         )
-        for power in (-9, -8, -6)
+        for power in (6, 8, 9)
     ),
     Mistake(
         "centred",
@@ -1548,8 +1552,8 @@ _WINDOW_MISTAKES = [
     ),
     Mistake(
         "negative_start",
-        "At the start your slice begins at a negative number. NumPy counts that from the end, "
-        "so the window is empty or holds the wrong rows.",
+        "At the start your slice begins at a negative number, which NumPy counts from the end: "
+        "the window is empty or holds the wrong rows.",
         "What does `x[-1:1]` hold when x has five rows?",
         answer=_negative_start,
     ),
