@@ -16,8 +16,6 @@ from attention_lab.exercises import exercises, questions
 from attention_lab.grading.sandboxed.reading import Reading, read
 
 
-
-
 def normal(source: str) -> str:
     """A cell's text without what editors change: line ends, blanks at line ends, empty lines around it."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")

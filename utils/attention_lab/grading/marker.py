@@ -12,7 +12,7 @@ import numpy as np
 
 from attention_lab.checking.caller import LocalCaller, altered, cast, parameter_names
 from attention_lab.checking.facts import Facts
-from attention_lab.checking.judging import Verdict, judge
+from attention_lab.checking.judging import Verdict, judge, prepared
 from attention_lab.checking.outcome import Foreign, Outcome
 from attention_lab.checking.questions import judge_answer
 from attention_lab.exercises import exercises, questions
@@ -91,15 +91,23 @@ class RemoteCaller:
         ask: sends a request and gives the reply.
         exercise: whose function it is.
         facts: about the learner's object.
+        ready: replies that came already, by the case's `id` and the precision.
     """
 
-    def __init__(self, ask: Callable[..., Any], exercise: Exercise, facts: Facts) -> None:
+    def __init__(
+        self, ask: Callable[..., Any], exercise: Exercise, facts: Facts, ready: dict[tuple[int, str], Any] | None = None
+    ) -> None:
         self._ask, self._exercise, self._facts = ask, exercise, facts
+        self._ready = ready or {}
 
     def __call__(self, case: Case, dtype: str) -> Outcome:
-        reply = self._ask("call", self._exercise.name, case.args, dtype, case.script, self._exercise.framework)
+        reply = self._ready.pop((id(case), dtype), None)
+        if reply is None:
+            reply = self._ask("call", *_call(self._exercise, case, dtype))
         found = outcome_of(reply)
-        names = [self._facts.names[i] if i < len(self._facts.names) else f"argument {i + 1}" for i in range(len(case.args))]
+        names = [
+            self._facts.names[i] if i < len(self._facts.names) else f"argument {i + 1}" for i in range(len(case.args))
+        ]
         given = reply.get("given") if isinstance(reply, dict) else None
         changed = tuple(
             name
@@ -107,6 +115,10 @@ class RemoteCaller:
             if _differs(old, new)
         )
         return replace(found, changed=changed)
+
+
+def _call(exercise: Exercise, case: Case, dtype: str) -> tuple[Any, ...]:
+    return (exercise.name, case.args, dtype, case.script, exercise.framework)
 
 
 def _as_long(given: Any, length: int) -> tuple[Any, ...]:
@@ -238,6 +250,8 @@ class _Submission:
         self._session: Session | None = None
         self._kills = 0
         self._done = 0
+        self._careful = False
+        self._pending: list[str] = []
         self._others_left = 3 * marker.limits.seconds
 
     # --- the whole ---
@@ -256,38 +270,42 @@ class _Submission:
         return Marked("marked", self._course.number, verdicts=verdicts, notes=tuple(dict.fromkeys(self._notes)))
 
     def _read(self) -> None:
+        unread = []
         for cell in self._cells:
-            self._read_one(cell)
-        names = [name for cell in self._cells if cell.code for name in cell.reading.makes]
-        answered = [name for cell in self._cells if cell.code for name in cell.reading.answers]
+            if (known := self._course.provided.get(cell.text)) is not None:
+                cell.reading, cell.provided = known, True
+            elif cell.code or re.search(r"^(?:async\s+def|def|class|answer)\b", cell.text, re.MULTILINE):
+                unread.append(cell)
+        try:
+            said = self._ask("steps", [("read", cell.text) for cell in unread])
+            for cell, reply in zip(unread, said, strict=True):
+                cell.reading = _reading(reply)
+        except (Died, TypeError, ValueError):
+            self._end()
+            for cell in unread:
+                self._read_one(cell)
+        for cell in unread:
+            cell.dead = cell.dead or cell.reading.fault
+        self._choose()
+
+    def _read_one(self, cell: Cell) -> None:
+        try:
+            cell.reading = _reading(self._ask("read", cell.text))
+        except Died:
+            self._end()
+            cell.dead = "it cannot be read as Python"
+
+    def _choose(self) -> None:
+        """Keep code cells, and others where nothing else makes an exercise or answers a question."""
+        names = {n for cell in self._cells if cell.code for n in (*cell.reading.makes, *cell.reading.answers)}
         kept = []
         for cell in self._cells:
             mine = {*cell.reading.defines} & set(self._asked) | {*cell.reading.answers} & set(self._questions)
-            if cell.code or (mine and not mine & {*names, *answered}):
+            if cell.code or (mine and not mine & names):
                 if not cell.code:
                     self._notes.append(f"Cell {cell.number} is no code cell; it was run all the same.")
                 kept.append(cell)
         self._cells = kept
-
-    def _read_one(self, cell: Cell) -> None:
-        known = self._course.provided.get(cell.text)
-        if known is not None:
-            cell.reading, cell.provided = known, True
-            return
-        if not cell.code and not re.search(r"^(?:async\s+def|def|class|answer)\b", cell.text, re.MULTILINE):
-            return
-        try:
-            said = self._ask("read", cell.text)
-            cell.reading = Reading(
-                said["code"],
-                *(tuple(str(name) for name in said[key]) for key in ("makes", "uses", "defines", "answers")),
-                said["fault"],
-            )
-        except (Died, TypeError, KeyError):
-            self._end()
-            cell.dead = "cannot be read as Python"
-        if cell.reading.fault and cell.code:
-            cell.dead = cell.reading.fault
 
     def _places(self) -> dict[str, Cell]:
         """For each exercise the last cell that makes its name."""
@@ -310,9 +328,11 @@ class _Submission:
         needed = self._course.needed(wanted)
         here = {cell.text for cell in self._cells if cell.provided}
         absent = [Cell(0, t, True, self._course.provided[t], True) for t in needed if t not in here]
-        self._sequence = absent + [c for c in self._cells if not c.provided or c.text in needed]
-        while (cell := self._next()) is not None:
-            self._run_on(cell)
+        open_questions = {c.text for c in self._cells if c.reading.answers} & self._course.blank
+        run = [c for c in self._cells if (c.text in needed if c.provided else c.text not in open_questions)]
+        self._sequence = absent + run
+        while cells := self._next():
+            self._run_on(cells)
 
     def _missing(self, name: str) -> Verdict:
         for cell in self._cells:
@@ -320,49 +340,76 @@ class _Submission:
                 return Verdict(name, "raised", message=f"The cell of {name} could not be run: {cell.dead}.")
         return Verdict(name, "not_started", message=f"No cell of the notebook makes {name}.")
 
-    def _next(self) -> Cell | None:
-        """The next cell to run; when the worker is new, all from the first one on."""
+    def _next(self) -> list[Cell]:
+        """The next cells to run, up to one with an exercise; when the worker is new, from the first one on."""
         if self._session is None or self._session.status is not None:
             self._done = 0
+        chosen: list[Cell] = []
         while self._done < len(self._sequence):
             cell = self._sequence[self._done]
-            if not cell.dead:
-                return cell
-            self._settle(cell)
+            if cell.dead and chosen:
+                break
             self._done += 1
-        return None
+            if cell.dead:
+                self._settle(cell)
+                continue
+            chosen.append(cell)
+            if self._careful or any(name not in self._final for name in self._made_in(cell)):
+                break
+        return chosen
 
-    def _run_on(self, cell: Cell) -> None:
-        mine = [name for name, place in self._place.items() if place is cell]
-        before = self._session.used if self._session is not None else 0.0
+    def _made_in(self, cell: Cell) -> list[str]:
+        return [name for name, place in self._place.items() if place is cell]
+
+    def _run_on(self, cells: list[Cell]) -> None:
+        """Run cells and judge what the last of them makes. In one request as long as nothing goes wrong."""
+        last = cells[-1]
+        open_names = [name for name in self._made_in(last) if name not in self._final]
+        fresh = self._session is None or self._session.status is not None
+        steps = [step for name in (self._final if fresh else self._pending) for step in self._stand_in_steps(name)]
+        self._pending = []
+        for cell in cells:
+            steps.append(("run", cell.reading.code))
+            steps += [step for n in self._made_in(cell) if n in self._final for step in self._stand_in_steps(n)]
+        rows = ()
+        if len(open_names) == 1 and not self._careful:
+            exercise = self._asked[open_names[0]]
+            rows = prepared(exercise, self._marker.seed)
+            steps.append(("look", exercise.name, [_call(exercise, case, dtype) for case, dtype, _ in rows]))
+        before = 0.0 if fresh or self._session is None else self._session.used
+        self._borrowed.clear()
         try:
-            if self._session is None or self._session.status is not None:
-                before = 0.0
-                for name in self._final:
-                    self._stand_in(name)
-            said = self._ask("run", cell.reading.code)
+            seconds = self._marker.limits.seconds
+            said = self._ask("steps", steps, seconds=seconds if self._careful else max(1.0, seconds / 5))
+            if not isinstance(said, list) or len(said) != len(steps):
+                self._end()
+                raise Died("broken")
         except Died as death:
-            cell.dead = _why(death, self._marker.limits)
-            if not (mine or cell.reading.answers):
-                self._notes.append(f"Cell {cell.number} was left out: {cell.dead}.")
-                self._kills += 1
-                if self._kills >= _PATIENCE:
-                    self._give_up_on_others()
+            self._blame(last, death)
             return
-        if not mine and self._session is not None:
+        if self._careful and not open_names and self._session is not None:
             self._others_left -= self._session.used - before
             if self._others_left < 0:
                 self._give_up_on_others()
-        self._keep_answers(said)
-        self._done += 1
-        for name in mine:
-            if name not in self._final:
-                self._final[name] = self._judge(name, _error_of(said))
-            try:
-                if self._session is not None and self._session.status is None:
-                    self._stand_in(name)
-            except Died:
-                self._end()
+        ran = [reply for step, reply in zip(steps, said, strict=True) if step[0] == "run"]
+        for reply in ran:
+            self._keep_answers(reply)
+        look = said[-1] if rows else None
+        for name in open_names:
+            self._final[name] = self._judge(name, _error_of(ran[-1]), look)
+            self._pending.append(name)
+
+    def _blame(self, cell: Cell, death: Died) -> None:
+        """What to do after a death: first find out which cell it was, then leave that one out."""
+        if not self._careful:
+            self._careful = True
+            return
+        cell.dead = _why(death, self._marker.limits)
+        if not (self._made_in(cell) or cell.reading.answers):
+            self._notes.append(f"Cell {cell.number} was left out: {cell.dead}.")
+            self._kills += 1
+            if self._kills >= _PATIENCE:
+                self._give_up_on_others()
 
     def _give_up_on_others(self) -> None:
         for cell in self._sequence:
@@ -370,20 +417,18 @@ class _Submission:
                 cell.dead = "cells before it took too long or had to be stopped"
 
     def _settle(self, cell: Cell) -> None:
-        for name, place in self._place.items():
-            if place is cell and name not in self._final:
-                self._final[name] = Verdict(name, "raised", message=f"The cell of {name} could not be run: {cell.dead}.")
-                if self._session is not None and self._session.status is None:
-                    try:
-                        self._stand_in(name)
-                    except Died:
-                        self._end()
+        for name in self._made_in(cell):
+            if name not in self._final:
+                self._final[name] = Verdict(
+                    name, "raised", message=f"The cell of {name} could not be run: {cell.dead}."
+                )
+                self._pending.append(name)
 
     # --- judging ---
 
-    def _judge(self, name: str, raised: str) -> Verdict:
+    def _judge(self, name: str, raised: str, look: Any = None) -> Verdict:
         """The verdict on an exercise; where it may be another cell's fault, judged once more with nothing else run."""
-        verdict = self._judge_here(name, raised)
+        verdict = self._judge_here(name, raised, look)
         harmless = verdict.passed or verdict.mistake is not None or self._place[name].text in self._course.blank
         if harmless or not self._others_ran(self._place[name]):
             return verdict
@@ -394,16 +439,18 @@ class _Submission:
         before = self._sequence[: self._sequence.index(cell)]
         return any(not c.provided and c.text not in self._course.blank for c in before)
 
-    def _judge_here(self, name: str, raised: str) -> Verdict:
+    def _judge_here(self, name: str, raised: str, look: Any = None) -> Verdict:
         exercise = self._asked[name]
         budget = _Budget(self, self._marker.limits.seconds)
-        self._borrowed.clear()
         try:
-            told = budget("facts", name)
+            told, replies = look if look is not None else (budget("facts", name), [])
             if told is None:
                 return Verdict(name, "raised", message=raised or f"The cell of {name} did not make it.")
             facts = _facts(told)
-            verdict = judge(name, facts, self._marker.seed, RemoteCaller(budget, exercise, facts), reveal=False)
+            rows = prepared(exercise, self._marker.seed)
+            ready = {(id(case), dtype): reply for (case, dtype, _), reply in zip(rows, replies, strict=False)}
+            caller = RemoteCaller(budget, exercise, facts, ready)
+            verdict = judge(name, facts, self._marker.seed, caller, reveal=False)
         except Died as death:
             return _dead(name, death, self._marker.limits)
         except Exception as error:  # never a pass, and never the end of the batch, for what the learner's code sent
@@ -422,10 +469,12 @@ class _Submission:
         try:
             chosen = self._closure(cell)
             raised = ""
-            for other in others:
-                self._stand_in(other, always=True)
+            steps = [step for other in others for step in self._stand_in_steps(other, always=True)]
+            if steps:
+                self._ask("steps", steps)
             for each in chosen:
                 raised = _error_of(self._ask("run", each.reading.code))
+            self._borrowed.clear()
             return self._judge_here(name, raised)
         except Died:
             return None
@@ -447,13 +496,13 @@ class _Submission:
 
     # --- right values for what is judged already ---
 
-    def _stand_in(self, name: str, always: bool = False) -> None:
-        """Let calls of an exercise that is judged and not right be answered from here."""
+    def _stand_in_steps(self, name: str, always: bool = False) -> list[tuple[Any, ...]]:
+        """What lets calls of an exercise be answered from here: once it is judged, and is not right."""
         verdict = self._final.get(name)
         if name not in self._asked or verdict is None or (verdict.passed and not always):
-            return
-        if not isinstance(self._asked[name].reference, type):
-            self._ask("stand_in", name, self._asked[name].framework)
+            return []
+        exercise = self._asked[name]
+        return [] if isinstance(exercise.reference, type) else [("stand_in", name, exercise.framework)]
 
     def _right(self, name: str, given: Any) -> dict[str, Any]:
         """A right value of an exercise whose verdict stands. What stands can no longer be changed by it."""
@@ -523,6 +572,14 @@ class _Budget:
             return session.request(what, *values, seconds=self._left)
         finally:
             self._left -= session.used - before
+
+
+def _reading(said: Any) -> Reading:
+    try:
+        lists = (tuple(str(name) for name in said[key]) for key in ("makes", "uses", "defines", "answers"))
+        return Reading(str(said["code"]), *lists, fault=str(said["fault"]))
+    except (TypeError, KeyError):
+        raise Died("broken") from None
 
 
 def _facts(told: Any) -> Facts:

@@ -170,7 +170,9 @@ class Report:
                 parts.append(f"<p>Not marked: it {_safe(row.fault)}.</p>")
                 continue
             got = row.points(self.worth)
-            parts.append(f"<p>Chapter {row.chapter}: {_number(sum(got.values()))} of {_number(self.out_of(row))} points.</p>")
+            parts.append(
+                f"<p>Chapter {row.chapter}: {_number(sum(got.values()))} of {_number(self.out_of(row))} points.</p>"
+            )
             parts += [f"<p>{_safe(note)}</p>" for note in row.notes]
             parts += [self._verdict(v, got[v["name"]]) for v in row.verdicts]
         return _document(learner, parts)

@@ -87,7 +87,11 @@ def read_points(path: Path) -> dict[str, float]:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the points file {path} cannot be read ({error})") from None
     try:
-        rows = json.loads(text).items() if text.lstrip().startswith("{") else [r[:2] for r in csv.reader(io.StringIO(text)) if r]
+        rows = (
+            json.loads(text).items()
+            if text.lstrip().startswith("{")
+            else [r[:2] for r in csv.reader(io.StringIO(text)) if r]
+        )
         points = {str(name).strip(): float(value) for name, value in rows}
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f'{path} holds no points: write {{"softmax": 2}} or lines such as softmax,2') from None
@@ -155,7 +159,9 @@ def protection(options: Options, seed: int) -> list[str]:
         marker.close()
     missing = [text for key, text in PROTECTION.items() if not force.get(key)]
     if missing and options.require_sandbox:
-        raise ValueError(f"this machine does not offer: {'; '.join(missing)}; leave out --require-sandbox to mark without")
+        raise ValueError(
+            f"this machine does not offer: {'; '.join(missing)}; leave out --require-sandbox to mark without"
+        )
     there = [text for key, text in PROTECTION.items() if force.get(key)]
     lines = [f"In force for learners' code: {'; '.join(there) or 'nothing but the clock'}."]
     return lines + [f"NOT in force: {'; '.join(missing)}."] * bool(missing)
@@ -271,9 +277,7 @@ def _side_by_side(tasks: Iterator[Task], options: Options) -> Iterator[tuple[Tas
             yield one, _failed("the process that marked it ended, twice")
 
 
-def _pool(
-    tasks: Iterator[Task], jobs: int, lose: Callable[[Task], None]
-) -> Iterator[tuple[Task, dict[str, Any]]]:
+def _pool(tasks: Iterator[Task], jobs: int, lose: Callable[[Task], None]) -> Iterator[tuple[Task, dict[str, Any]]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         waiting: dict[Future[dict[str, Any]], Task] = {}

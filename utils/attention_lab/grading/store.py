@@ -72,9 +72,9 @@ class Store:
                 try:
                     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
                 except OSError:
-                    raise ValueError(f"another run is writing to {self.out}: wait for it, or give another --out") from None
+                    raise ValueError(
+                        f"another run is writing to {self.out}: wait for it, or give another --out"
+                    ) from None
             except OSError:
                 raise ValueError(f"another run is writing to {self.out}: wait for it, or give another --out") from None
             yield
-
-

@@ -252,7 +252,11 @@ class Session:
     """
 
     def __init__(
-        self, servers: ForkServer | OneShot, clock: _Clock, right: Callable[[str, Any], dict[str, Any]], start: float = 60.0
+        self,
+        servers: ForkServer | OneShot,
+        clock: _Clock,
+        right: Callable[[str, Any], dict[str, Any]],
+        start: float = 60.0,
     ) -> None:
         self._clock = clock
         self._right = right

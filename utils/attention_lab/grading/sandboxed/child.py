@@ -55,7 +55,17 @@ class Mender:
 
     def mend(self) -> None:
         """Put everything back."""
-        changing = {"stdout", "stderr", "stdin", "last_value", "last_type", "last_traceback", "last_exc", "_", "modules"}
+        changing = {
+            "stdout",
+            "stderr",
+            "stdin",
+            "last_value",
+            "last_type",
+            "last_traceback",
+            "last_exc",
+            "_",
+            "modules",
+        }
         for now, before in self._kept:
             if len(now) != len(before) or any(now.get(key) is not value for key, value in before.items()):
                 for key in [k for k in now if k not in before and k not in changing]:
@@ -100,6 +110,19 @@ class Child:
             reply = work(*request["with"])
             self._mender.mend()
             wire.send(self._outgoing, {"id": request["id"], "reply": reply})
+
+    def do_steps(self, steps: list[tuple[Any, ...]]) -> Any:
+        """Several requests in one; what each of them gave."""
+        replies = []
+        for what, *values in steps:
+            replies.append(getattr(self, f"do_{what}")(*values))
+            self._mender.mend()
+        return replies
+
+    def do_look(self, name: str, calls: list[tuple[Any, ...]]) -> Any:
+        """The facts about an object of the learner's, and what each of some calls of it gave."""
+        found = self.do_facts(name)
+        return found, [self.do_call(*call) for call in calls] if found is not None and found[0] else []
 
     def do_read(self, source: str) -> Any:
         """What a cell says; see `reading.read`."""

@@ -37,9 +37,34 @@ _ALLOWED = {
         *(0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),  # read write close stat fstat lstat poll lseek mmap …
         *(17, 18, 19, 20, 21, 23, 24, 25, 27, 28),  # pread64 pwrite64 readv writev access select sched_yield mremap …
         *(32, 33, 35, 39, 63, 78, 79, 89, 96, 97, 98, 99, 100),  # dup dup2 nanosleep getpid uname getdents getcwd …
-        *(102, 104, 107, 108, 110, 127, 131, 137, 138, 158, 186),  # getuid … getppid sigaltstack statfs arch_prctl gettid
+        *(
+            102,
+            104,
+            107,
+            108,
+            110,
+            127,
+            131,
+            137,
+            138,
+            158,
+            186,
+        ),  # getuid … getppid sigaltstack statfs arch_prctl gettid
         *(202, 204, 217, 218, 219, 228, 229, 230, 231, 60, 262, 257),  # futex getdents64 clock_* exit newfstatat openat
-        *(267, 269, 270, 271, 273, 292, 309, 318, 324, 332, 334, 439),  # readlinkat faccessat ppoll dup3 getrandom statx …
+        *(
+            267,
+            269,
+            270,
+            271,
+            273,
+            292,
+            309,
+            318,
+            324,
+            332,
+            334,
+            439,
+        ),  # readlinkat faccessat ppoll dup3 getrandom statx …
     ),
     "aarch64": (
         *(17, 23, 24, 43, 44, 48, 56, 57, 61, 62, 63, 64, 65, 66, 67, 68, 72, 73, 78, 79, 80),
