@@ -38,7 +38,7 @@ def test_a_known_wrong_number_gets_its_explanation_and_another_one_a_question() 
 
 def test_dots_are_not_started_and_show_the_question() -> None:
     verdict = judge_answer("90_choice", ...)
-    assert verdict.status == "not_started" and verdict.message == "Which?"
+    assert verdict.status == "not_started" and verdict.message == "Which? Choices: rows; columns."
 
 
 def test_no_message_of_a_wrong_answer_holds_the_right_one() -> None:

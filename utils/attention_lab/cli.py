@@ -146,6 +146,7 @@ def _mistakes(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
+    from nbclient.exceptions import CellExecutionError
     from tqdm import tqdm
 
     from attention_lab.authoring import build, chapters, drift
@@ -158,7 +159,11 @@ def _build(options: argparse.Namespace) -> int:
             print("Mend: course.py build, and commit what it writes.")
         return 1 if found else 0
     for chapter in tqdm(wanted, desc="build", unit="chapter", disable=None):
-        for path in build(chapter):
+        try:
+            written = build(chapter)
+        except CellExecutionError as error:
+            raise Usage(f"a cell of {chapter.source.name} fails, nothing was written:\n{error}") from error
+        for path in written:
             tqdm.write(f"wrote {_from_here(path)}")
     return 0
 

@@ -25,7 +25,7 @@ def judge_answer(name: str, value: Any) -> Verdict:
     """
     question = find_question(name)
     if value is ...:
-        return Verdict(name, "not_started", message=question.prompt, question=_offer(question))
+        return Verdict(name, "not_started", message=f"{question.prompt} {_offer(question)}".strip())
     value = value.item() if isinstance(value, np.generic) else value
     right = question.right() if callable(question.right) else question.right
     if _equal(value, right, question):
