@@ -18,7 +18,7 @@ import sys
 import time
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import nbformat
@@ -91,10 +91,11 @@ class Server:
         """The kernels at work."""
         return json.loads(self._ask("GET", "api/sessions"))
 
-    def end_sessions(self) -> None:
-        """Closing a page leaves its kernel running: end them all."""
+    def end_sessions(self, paths: Collection[str] | None = None) -> None:
+        """Closing a page leaves its kernel running: end those of these notebooks, or all."""
         for session in self.sessions():
-            self._ask("DELETE", f"api/sessions/{session['id']}")
+            if paths is None or session["path"] in paths:
+                self._ask("DELETE", f"api/sessions/{session['id']}")
 
     def stop(self) -> None:
         """End the kernels, then the server."""
@@ -266,6 +267,7 @@ class Lab:
 
     def __init__(self, server: Server, new_page: Callable[[], Any]) -> None:
         self.server, self.new_page = server, new_page
+        self.opened: set[str] = set()
 
     def write(self, *sources: str, name: str = "") -> str:
         """A notebook of code cells; returns its path on the server."""
@@ -283,6 +285,7 @@ class Lab:
 
     def open(self, path: str, kernel: bool = True) -> Notebook:
         """Open a notebook of the server in a new page."""
+        self.opened.add(path)
         return Notebook(self.new_page(), self.server, path).open(kernel)
 
 
@@ -320,9 +323,10 @@ def pages(chromium: Any, server: Server) -> Iterator[Lab]:
     """Opens notebooks; afterwards the pages are closed and their kernels ended."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, device_scale_factor=1)
     context.set_default_timeout(PATIENCE / 3)
-    yield Lab(server, context.new_page)
+    opened = Lab(server, context.new_page)
+    yield opened
     context.close()
-    server.end_sessions()
+    server.end_sessions(opened.opened)
 
 
 @pytest.fixture
