@@ -13,8 +13,8 @@
 # %% [markdown]
 # # 02 · Reading in order
 #
-# Rows of a table know nothing of their neighbours. The oldest cure is to read: word after word, with a memory that each
-# word changes. You build such a *recurrent* network, and then measure the three ways in which it fails.
+# Rows of a table know nothing of their neighbours. The oldest cure is to read: word after word, with a memory that
+# each word changes. You build such a *recurrent* network, and then measure the three ways in which it fails.
 #
 # - **At its end** you can write a recurrent network, say how far a change reaches in it, what gates cure and what
 #   they leave, and count how long its steps wait for one another.
@@ -26,7 +26,7 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise, hint
+from attention_lab import answer, exercise
 from attention_lab.figures import chapter_02 as figures
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, WORDS, rows
@@ -54,8 +54,8 @@ from attention_lab.widgets import FigureView, Slider, explore
 answer("02_two_banks_again", "different")
 
 # %% [markdown]
-# Follow the water in the first sentence: after *boat* it is tanh(0.9) = 0.72, and then each word keeps 0.8 of it before
-# tanh bends it.
+# Follow the water in the first sentence: after *boat* it is tanh(0.9) = 0.72, and then each word keeps 0.8 of it
+# before tanh bends it.
 
 # %% tags=["nbval-check-output"]
 W_h = np.array([[0.8, 0.0], [0.0, 0.8]])  # (m, m)
@@ -68,11 +68,11 @@ for words in (WORDS, CLERK_WORDS):
         print(f"{word}: water {h[0]:.2f}, money {h[1]:.2f}", end="; " if word != "bank" else "\n")
 
 # %% [markdown]
-# *bank* now comes with its context: more water than money in the first sentence, the opposite in the second. That
-# is a real cure for chapter 01, at any distance and without a window.
+# *bank* now comes with its context: more water than money in the first sentence, the opposite in the second. No window
+# is needed: whatever came earlier has left its mark.
 #
-# Break it: leave tanh out, and let each step keep a little more than everything. The state of a long text explodes; with
-# tanh it stays in range.
+# Break it: leave tanh out, and let each step keep a little more than everything. The state of a long text explodes;
+# with tanh it stays in range.
 
 # %% tags=["nbval-check-output"]
 bare, bent = np.ones(2), np.ones(2)
@@ -116,8 +116,8 @@ def rnn_states(xs, h0, W_h, W_x, b):
 # %% [markdown]
 # ## First failure: one summary for everything
 #
-# Whatever was read, the next step sees m numbers. To measure what fits into them, take stories about who has what. A row
-# says *name 7 has thing 3*; afterwards the names are asked for in another order.
+# Whatever was read, the next step sees m numbers. To measure what fits into them, take stories about who has what. A
+# row says *name 7 has thing 3*; afterwards the names are asked for in another order.
 
 # %% tags=["nbval-check-output"]
 ids, answers = stories(np.random.default_rng(4), batch=1, items=3)
@@ -125,8 +125,8 @@ print(in_words(ids[0]))
 print("right answers:", ", ".join(f"t{thing}" for thing in answers[0]))
 
 # %% [markdown]
-# The simplest summary is a sum. Give every pair a code, a vector of m random signs; multiply the summary by `keep`, and
-# add the code. To answer, take the thing whose code, with the name asked for, matches the summary best. Nothing is
+# The simplest summary is a sum. Give every pair a code, a vector of m random signs; multiply the summary by `keep`,
+# and add the code. To answer, take the thing whose code, with the name asked for, matches the summary best. Nothing is
 # trained, and there are 16 things, so a blind guess is right once in 16.
 #
 # Move the numbers and the items. Then lower `keep` a little: the newest items are saved, and early detail is crushed.
@@ -141,9 +141,9 @@ explore(
 )  # fmt: skip
 
 # %% [markdown]
-# Does training find a better use of the numbers? A committed script trained networks on stories with 1 to 16 items, 3000
-# steps each (`python -m attention_lab.training.recurrence` repeats it). An *LSTM* is a recurrent network with gates, which
-# come below; it hands on two vectors, so its state has 2m numbers.
+# Does training find a better use of the numbers? A committed script trained networks on stories with 1 to 16 items,
+# 3000 steps each (`python -m attention_lab.training.recurrence` repeats it). An *LSTM* is a recurrent network with
+# gates, which come below; it hands on two vectors, so its state has 2m numbers.
 
 # %%
 picture(figures.items_chart(), figures.recall_by_items(), size=(6.6, 4.0))
@@ -155,15 +155,15 @@ for name, (_, recalled) in curves.items():
     print(f"{name:20}", *(f"{share:.2f}" for share in recalled))
 
 # %% [markdown]
-# Each line falls, and a larger state moves the fall to the right without removing it. The grey line at the bottom of the
-# legend, *names ignored*, belongs to someone who knows which things were said, and not by whom. The plain network (RNN)
-# is no better than that from two items on. Does it at least treat its items alike?
+# Each line falls, and a larger state moves the fall to the right without removing it. The grey line at the bottom of
+# the legend, *names ignored*, belongs to someone who knows which things were said, and not by whom. The plain network
+# (RNN) is no better than that from two items on. Does it at least treat its items alike?
 
 # %% tags=["nbval-check-output", "claim-C4"]
 for kind, numbers in (("RNN", 140), ("LSTM", 128)):
     by_place = figures.recall_by_place(kind, numbers)
-    print(f"{kind:4} of {numbers} numbers, 16 items: the 8 oldest {by_place[:8].mean():.2f}, the newest {by_place[-1]:.2f}")
-print(f"sum of codes, 128 numbers, 16 items: all together {summary_recall(128, 16, count=1000).mean():.2f}")
+    print(f"{kind}, {numbers} numbers: the 8 oldest of 16 items {by_place[:8].mean():.2f}, the newest {by_place[-1]:.2f}")
+print(f"sum of codes, 128 numbers: all 16 items {summary_recall(128, 16, count=1000).mean():.2f}")
 
 # %% [markdown]
 # ## Second failure: what is copied fades
@@ -186,14 +186,14 @@ for between in (1, 5, 10, 20, 40):
 answer("02_fifty_steps", "about 0.00001")
 
 # %% [markdown]
-# With m numbers the factor becomes a matrix. A small change of state t passes through W_h, and then through tanh, whose
-# slope at the state it arrives at, h, is 1 - h²:
+# With m numbers the factor becomes a matrix. A small change of state t passes through W_h, and then through tanh,
+# whose slope at the state it arrives at, h, is 1 - h²:
 #
 # $$\frac{\partial h_{t+1}}{\partial h_t} = \mathrm{diag}(1 - h_{t+1}^2)\; W_h$$
 #
-# Over several steps these matrices are multiplied, the latest on the left. The *spectral norm* of the product, its largest
-# singular value, says how much the luckiest change is stretched: call it the **reach** of state t. The gradient that
-# trains the network takes the same way back, so what has no reach is not learned from, either.
+# Over several steps these matrices are multiplied, the latest on the left. The *spectral norm* of the product, its
+# largest singular value, says how much the luckiest change is stretched: call it the **reach** of state t. The
+# gradient that trains the network takes the same way back, so what has no reach is not learned from, either.
 #
 # ### Exercise: reach (12 min, difficulty 3)
 #
@@ -225,7 +225,7 @@ def reach_from(radius, distance):
     return figures.reach_data(reach(rnn_states(xs, h0, W_h, W_x, b), W_h), distance)
 
 
-sliders = [Slider("radius", 0.2, 3.0, 0.9, step=0.1, label="spectral radius"), Slider("distance", 1, 60, 50, unit="words")]
+sliders = [Slider("radius", 0.2, 3.0, 0.9, step=0.1), Slider("distance", 1, 60, 50, unit="words")]
 explore(reach_from, sliders, FigureView(figures.reach_chart()))
 
 # %% tags=["nbval-check-output", "claim-C5"]
@@ -241,9 +241,9 @@ for radius in (0.5, 0.9, 1.0, 1.5, 3.0):
 #
 # ## Gates: what they cure
 #
-# An LSTM has a second vector c with a path of its own: c_new = f · c + i · g, entry by entry. On this path stands
-# no matrix and no tanh, only the *forget gate* f between 0 and 1, computed anew at each word. A GRU has the same idea with
-# one vector. A copy then costs a factor f:
+# An LSTM has a second vector c with a path of its own: c_new = f · c + i · g, entry by entry. On this path stands no
+# matrix and no tanh, only the *forget gate* f between 0 and 1, computed anew at each word. A GRU has the same idea
+# with one vector. A copy then costs a factor f:
 
 # %% tags=["nbval-check-output"]
 for f in (0.5, 0.9, 0.99):
@@ -297,8 +297,8 @@ answer("02_chain_in_order", 50)
 # %% [markdown]
 # ### Question: one look
 #
-# Now the other plan, the subject of the next chapters: each of 50 rows looks once at all 50 rows. How many looks stand in
-# the longest chain in which each waits for the one before?
+# Now the other plan, the subject of the next chapters: each of 50 rows looks once at all 50 rows. How many looks stand
+# in the longest chain in which each waits for the one before?
 
 # %%
 answer("02_chain_one_look", 1)

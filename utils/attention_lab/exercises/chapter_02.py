@@ -26,6 +26,10 @@ _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "twice": lambda a: np.tanh(np.tanh(a)),
     "slope": lambda a: 1.0 - np.tanh(a) ** 2,
     "softmax": lambda a: np.exp(a) / np.exp(a).sum(),
+    "arctan": np.arctan,
+    "sinh": np.sinh,
+    "halved": lambda a: np.tanh(a / 2),
+    "a third": lambda a: np.tanh(a / 3),
 }
 
 
@@ -80,7 +84,13 @@ def _rnn_step(
         "not the past": lambda: act(from_word + from_bias) + from_past,
         "each alone": lambda: act(from_past) + act(from_word) + act(from_bias),
         "past and word alone": lambda: act(from_past) + act(from_word + from_bias),
+        "past and word alone, not the bias": lambda: act(from_past) + act(from_word) + from_bias,
         "product": lambda: act(from_past * from_word + from_bias),
+        "bias multiplied": lambda: act((from_past + from_word) * from_bias),
+        "bias summed": lambda: act(from_past + from_word + from_bias.sum()),
+        "parts summed": lambda: act(from_past.sum() + from_word.sum() + from_bias),
+        "W_h after tanh": lambda: W_h @ act(h + from_word + from_bias),
+        "times h": lambda: h * act(from_past + from_word + from_bias),
         "everything through W_h": lambda: act(W_h @ (h + from_word + from_bias)),
     }[inside]()
     return np.asarray(kept * h + new * made)
@@ -193,6 +203,30 @@ _RNN_STEP_MISTAKES = [
         "The entries of your new state are positive and sum to 1: the sum goes through a softmax.",
         "Which function does the exercise name, and can its values be negative?",
         switches={"activation": "softmax"},
+    ),
+    Mistake(
+        "arctan",
+        "The sum goes through the arc tangent.",
+        "Which function does the exercise name, and which values can it give?",
+        switches={"activation": "arctan"},
+    ),
+    Mistake(
+        "sinh",
+        "The sum goes through the hyperbolic sine: nothing keeps the entries between -1 and 1.",
+        "Which function does the exercise name, and which values can it give?",
+        switches={"activation": "sinh"},
+    ),
+    Mistake(
+        "halved",
+        "The sum is halved before it goes through tanh.",
+        "What is done to the three parts besides adding them?",
+        switches={"activation": "halved"},
+    ),
+    Mistake(
+        "mean_of_parts",
+        "The mean of the three parts goes through tanh, a third of their sum.",
+        "What is done to the three parts besides adding them?",
+        switches={"activation": "a third"},
     ),
     Mistake(
         "w_h_transposed",
@@ -321,6 +355,42 @@ _RNN_STEP_MISTAKES = [
         switches={"inside": "past and word alone"},
     ),
     Mistake(
+        "two_tanhs_bias_outside",
+        "The old state's part and the word's part go through a tanh each, and the bias is added after both.",
+        "Is tanh of a sum the sum of the tanhs?",
+        switches={"inside": "past and word alone, not the bias"},
+    ),
+    Mistake(
+        "bias_multiplied",
+        "The bias is multiplied with the sum of the other parts.",
+        "What would a bias of zero leave of the state?",
+        switches={"inside": "bias multiplied"},
+    ),
+    Mistake(
+        "bias_summed",
+        "All entries of the bias are added up, and every entry of the state gets the same sum.",
+        "Which entry of the bias belongs to entry 0 of the state?",
+        switches={"inside": "bias summed"},
+    ),
+    Mistake(
+        "parts_summed",
+        "Each product is added up to one number, so all entries of the state get the same.",
+        "How many numbers does W_h h hold, and which of them belongs to entry 0?",
+        switches={"inside": "parts summed"},
+    ),
+    Mistake(
+        "w_h_after_tanh",
+        "W_h is applied last, to what came out of tanh.",
+        "Which of the two comes first, W_h or tanh?",
+        switches={"inside": "W_h after tanh"},
+    ),
+    Mistake(
+        "times_old_state",
+        "The new state is multiplied with the old one.",
+        "What would the first step give, which starts from zeros?",
+        switches={"inside": "times h"},
+    ),
+    Mistake(
         "multiplied",
         "The part from the old state and the part from the word are multiplied, not added.",
         "What would such a network keep of the past after a word whose row is zero?",
@@ -405,6 +475,36 @@ _RNN_STEP_MISTAKES = [
         answer=lambda h, x, W_h, W_x, b: np.tanh((W_h @ h + W_x @ x)[:, None] + b),
     ),
     Mistake(
+        "row",
+        "The state comes back as a table with one row, (1, m).",
+        "Which shape does h have when it comes in?",
+        answer=lambda h, x, W_h, W_x, b: _rnn_step(h, x, W_h, W_x, b)[None],
+    ),
+    Mistake(
+        "list_returned",
+        "A list of numbers comes back, not an array.",
+        "What does tanh of an array give, before it is turned into a list?",
+        answer=lambda h, x, W_h, W_x, b: _rnn_step(h, x, W_h, W_x, b).tolist(),
+    ),
+    Mistake(
+        "rounded",
+        "The result is rounded.",
+        "What becomes of a small difference that is rounded away at every step?",
+        answer=lambda h, x, W_h, W_x, b: np.round(_rnn_step(h, x, W_h, W_x, b), 2),
+    ),
+    Mistake(
+        "matrices_swapped",
+        "W_x is applied to the state and W_h to the word.",
+        "Which matrix has as many columns as the word has entries?",
+        answer=lambda h, x, W_h, W_x, b: np.tanh(W_x @ h + W_h @ x + b),
+    ),
+    Mistake(
+        "both_vectors_left",
+        "Both vectors stand to the left of their matrices, `h @ W_h + x @ W_x`, as in later chapters.",
+        "On which side of a matrix does a column vector stand?",
+        answer=lambda h, x, W_h, W_x, b: np.tanh(h @ W_h + x @ W_x + b),
+    ),
+    Mistake(
         "pair_returned",
         "The state comes back twice, as an output and a state.",
         "What is read from this network: anything besides its state?",
@@ -414,16 +514,9 @@ _RNN_STEP_MISTAKES = [
         "row_times_w_x",
         "x stands to the left of W_x, where the sizes do not fit: W_x has m rows and x has d entries.",
         "On which side of a matrix does a column vector stand?",
-        answer=lambda h, x, W_h, W_x, b: _fit(x, W_x.T, h, W_h, b),
+        answer=lambda h, x, W_h, W_x, b: np.tanh(W_h @ h + x @ W_x + b),
     ),
 ]
-
-
-def _fit(x: Array, turned: Array, h: Array, W_h: Array, b: Array) -> Array:
-    """`x @ W_x`: it fits when m = d, and then it is the transposed matrix that is used."""
-    if turned.shape[0] != turned.shape[1]:
-        raise ValueError("matmul: the sizes do not fit")
-    return np.tanh(W_h @ h + turned @ x + b)
 
 
 def _step_einsum(h: Array, x: Array, W_h: Array, W_x: Array, b: Array) -> Array:
@@ -530,6 +623,8 @@ def _rnn_states(
         "backwards": lambda: after[::-1],
         "columns": lambda: after.T,
         "one long row": lambda: after.reshape(-1),
+        "an axis too many": lambda: after[:, None],
+        "sum of each": lambda: after.sum(axis=1),
         "sums": lambda: np.cumsum(after, axis=0),
         "mean": lambda: after.mean(axis=0),
         "mean so far": lambda: np.cumsum(after, axis=0) / np.arange(1, len(after) + 1)[:, None],
@@ -552,7 +647,6 @@ def _rnn_states_cases(rng: np.random.Generator) -> Sequence[Case]:
     cases = [Case(readable)]
     for T, m, d in ((5, 3, 2), (3, 5, 7), (7, 2, 5)):
         cases.append(Case((rng.normal(size=(T, d)), rng.uniform(-0.9, 0.9, m), *_network(rng, m, d))))
-    cases.append(Case((rng.normal(size=(1, 3)), rng.uniform(-0.9, 0.9, 5), *_network(rng, 5, 3)), note="a single word"))
     cases.append(Case((rng.normal(size=(5, 3)), np.zeros(4), *_network(rng, 4, 3)), note="the start is zero"))
     return cases
 
@@ -684,6 +778,18 @@ _RNN_STATES_MISTAKES = [
         "All states stand one after the other in one long row.",
         "How many axes does (T, m) have?",
         switches={"returned": "one long row"},
+    ),
+    Mistake(
+        "an_axis_too_many",
+        "Each state is a table with one row, so that the answer has three axes, (T, 1, m).",
+        "Which shape does the array have that you keep at each step?",
+        switches={"returned": "an axis too many"},
+    ),
+    Mistake(
+        "entries_summed",
+        "Each state is added up to one number.",
+        "How many numbers does a state have?",
+        switches={"returned": "sum of each"},
     ),
     Mistake(
         "running_sum",
@@ -960,6 +1066,9 @@ _NORMS: dict[str, Callable[[Array], float]] = {
     "squared": lambda J: float(np.linalg.norm(J, 2) ** 2),
     "per entry": lambda J: float(np.linalg.norm(J) / np.sqrt(J.size)),
     "per row": lambda J: float(np.linalg.norm(J) / np.sqrt(len(J))),
+    "mean of singular values": lambda J: float(np.linalg.norm(J, "nuc") / len(J)),
+    "longest row": lambda J: float(np.linalg.norm(J, axis=1).max()),
+    "longest column": lambda J: float(np.linalg.norm(J, axis=0).max()),
     "of ones": lambda J: float(np.linalg.norm(J.sum(axis=1)) / np.sqrt(len(J))),
 }
 
@@ -1004,6 +1113,7 @@ def _reach(
     norm: str = "spectral",
     steps: str = "all",
     matrix: str = "W_h",
+    last: str = "computed",
     result: str = "reach",
 ) -> Array:
     """`reach` with switches that turn it into the mistakes below."""
@@ -1039,10 +1149,17 @@ def _reach(
         "from the start": lambda t: path(0, t),
         "one too few": lambda t: path(min(t + 1, T - 1), T - 1),
         "last left out": lambda t: path(t, max(T - 2, t)),
-        "one too many": lambda t: path(t, T - 1) @ one_step(max(t - 1, 0)) if T > 1 else path(t, T - 1),
+        "one too many": lambda t: path(t, T - 1) @ (slopes[t][:, None] * W),
         "W_h once more": lambda t: W @ path(t, T - 1),
+        "from ones": lambda t: np.ones((m, m)) @ path(t, T - 1),
+        "from zeros": lambda t: 0 * path(t, T - 1),
+        "slope once": lambda t: slopes[-1][:, None] * np.linalg.matrix_power(W, T - 1 - t),
+        "gradient of the sum": lambda t: np.ones((1, m)) @ path(t, T - 1),
+        "gradient of an entry": lambda t: path(t, T - 1)[:1],
     }
     values = np.array([length(spans[steps](t)) for t in range(T)])
+    if last == "set to 1":
+        values[-1] = 1.0
     singles = np.array([length(one_step(t)) for t in range(T - 1)] + [1.0])
     results: dict[str, Callable[[], Array]] = {
         "reach": lambda: values,
@@ -1369,6 +1486,60 @@ _REACH_MISTAKES = [
         switches={"norm": "per row"},
     ),
     Mistake(
+        "frobenius_before_the_last",
+        "Before the last value, the norm is the root of the sum of all squared entries: NumPy's default for a matrix.",
+        "Which of NumPy's norms of a matrix is its largest singular value?",
+        switches={"norm": "Frobenius", "last": "set to 1"},
+    ),
+    Mistake(
+        "nuclear_before_the_last",
+        "Before the last value, you take the sum of all singular values.",
+        "How much can a matrix stretch one vector: by all its singular values at once?",
+        switches={"norm": "nuclear", "last": "set to 1"},
+    ),
+    Mistake(
+        "sum_of_entries_before_the_last",
+        "Before the last value, you take the sum of the absolute entries.",
+        "What is that for the unit matrix, which stretches nothing?",
+        switches={"norm": "sum of entries", "last": "set to 1"},
+    ),
+    Mistake(
+        "mean_entry_before_the_last",
+        "Before the last value, you take the mean of the absolute entries.",
+        "What is that for the unit matrix, which stretches nothing?",
+        switches={"norm": "mean entry", "last": "set to 1"},
+    ),
+    Mistake(
+        "per_entry_before_the_last",
+        "Before the last value, you take the root of the mean squared entry.",
+        "What is that for the unit matrix, which stretches nothing?",
+        switches={"norm": "per entry", "last": "set to 1"},
+    ),
+    Mistake(
+        "trace_before_the_last",
+        "Before the last value, you take the absolute trace.",
+        "What is that for the unit matrix, which stretches nothing?",
+        switches={"norm": "trace", "last": "set to 1"},
+    ),
+    Mistake(
+        "mean_singular_value",
+        "You take the mean of the singular values.",
+        "Is the spectral norm about a typical direction, or about the one that is stretched most?",
+        switches={"norm": "mean of singular values"},
+    ),
+    Mistake(
+        "longest_row",
+        "You take the length of the longest row of the matrix.",
+        "Which vector does a row show: what a change becomes, or what an entry reacts to?",
+        switches={"norm": "longest row"},
+    ),
+    Mistake(
+        "longest_column",
+        "You take the length of the longest column: how far a change of a single entry reaches.",
+        "Can a change of several entries at once reach further?",
+        switches={"norm": "longest column"},
+    ),
+    Mistake(
         "one_direction",
         "You measure how much one direction, all ones, is stretched.",
         "Is the direction that is stretched most always the same?",
@@ -1409,6 +1580,54 @@ _REACH_MISTAKES = [
         "Each value has one step too many, from a state further back.",
         "How many steps lie between the last state and itself?",
         switches={"steps": "one too many"},
+    ),
+    Mistake(
+        "last_set_one_step_too_many",
+        "Before the last value, each has one step too many, with the slope at state t itself.",
+        "Which state did the step come from that arrives at state t?",
+        switches={"steps": "one too many", "last": "set to 1"},
+    ),
+    Mistake(
+        "starts_with_w_h",
+        "The product starts with W_h and not with the unit matrix, so each value before the last has one W_h too many.",
+        "How many steps lie between the last state and itself?",
+        switches={"steps": "W_h once more", "last": "set to 1"},
+    ),
+    Mistake(
+        "starts_with_ones",
+        "The product starts with a matrix full of ones.",
+        "Which matrix changes nothing that it is multiplied with?",
+        switches={"steps": "from ones", "last": "set to 1"},
+    ),
+    Mistake(
+        "starts_with_zeros",
+        "The product starts with a matrix of zeros, so everything before the last is 0.",
+        "Which matrix changes nothing that it is multiplied with?",
+        switches={"steps": "from zeros", "last": "set to 1"},
+    ),
+    Mistake(
+        "slope_only_once",
+        "The slope of tanh is used once, at the last state; the steps before are bare powers of W_h.",
+        "How often does a change pass through tanh on its way?",
+        switches={"steps": "slope once", "last": "set to 1"},
+    ),
+    Mistake(
+        "slope_only_once_everywhere",
+        "Powers of W_h are multiplied with one slope, that of the last state, also where no step is taken.",
+        "How often does a change pass through tanh on its way, and how often on no way at all?",
+        switches={"steps": "slope once"},
+    ),
+    Mistake(
+        "gradient_of_the_sum",
+        "You follow the gradient of one number, the sum of the last state, back through the steps.",
+        "How many entries does the last state have, and is their sum the whole of it?",
+        switches={"steps": "gradient of the sum", "last": "set to 1"},
+    ),
+    Mistake(
+        "gradient_of_one_entry",
+        "You follow one entry of the last state back through the steps.",
+        "How many entries does the last state have?",
+        switches={"steps": "gradient of an entry"},
     ),
     Mistake(
         "w_h_once_too_often",
