@@ -163,7 +163,7 @@ picture(charts.width_chart(), charts.width_lines(), size=(9.6, 3.2))
 # %% [markdown]
 # - **Not scaled**, the pattern hardens as queries widen: 2.5, 0.6, 0.3 bits. That is a *saturated* softmax. The
 #   *gradient* is the size of ∂pattern/∂scores: how far the pattern moves when the scores are nudged, and so how much
-#   training can change about where a word looks. It falls from 0.32 to 0.10.
+#   training can change about where a word looks. After a small rise it falls: 0.32, 0.17, 0.10.
 # - **Divided by √d_k**, both stay where they are: 3.4 bits, 0.30.
 # - **Divided by d_k**, the pattern is flat, 4.0 bits: wide queries can hardly say what they want.
 #

@@ -6,7 +6,9 @@ Source of the formula: Vaswani et al. 2017, "Attention is all you need", equatio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,8 +78,10 @@ DIVISORS: dict[str, Callable[[Array, Array], float]] = {
 
 
 def _cosines(q: Array, k: Array) -> Array:
+    """As people write it: a row of zeros gives NaN."""
     lengths = np.linalg.norm(q, axis=-1)[..., :, None] * np.linalg.norm(k, axis=-1)[..., None, :]
-    return q @ np.swapaxes(k, -1, -2) / np.maximum(lengths, 1e-12)
+    with np.errstate(all="ignore"):
+        return q @ np.swapaxes(k, -1, -2) / lengths
 
 
 def _minus_distance(q: Array, k: Array) -> Array:
@@ -130,6 +134,8 @@ def _scores_template(q: Array, k: Array, finish: str = "scores", fill_ahead: boo
         scores = _causal(scores, -np.inf)
     if finish == "softmax":
         return _softmax(scores)
+    if finish == "standardised":
+        return np.asarray(scores * np.sqrt(q.shape[-1]) / (q @ np.swapaxes(k, -1, -2)).std())
     if finish == "shifted":
         return np.asarray(scores - scores.max(axis=-1, keepdims=True))
     if finish == "rounded":
@@ -156,10 +162,13 @@ def _normal(
     divide: str = "sum",
     keep_max: bool = True,
     keep_sum: bool = True,
+    sum_only: bool = False,
+    max_only: bool = False,
 ) -> Array:
-    """The softmax with switches; the shift by the maximum follows `axis`, so that only what is switched goes wrong."""
+    """The softmax with switches. `axis` is that of maximum and sum; with `sum_only` or `max_only` of one of them."""
+    max_axis, axis = -1 if sum_only else axis, -1 if max_only else axis
     if rise == "exp" and shift != "none":
-        largest = scores.max(axis=axis if shift == "rows" else None, keepdims=True)
+        largest = scores.max(axis=max_axis if shift == "rows" else None, keepdims=True)
         scores = scores - (largest if keep_max else largest[..., 0])
     risen = RISES[rise](scores)
     if divide == "sum":
@@ -170,7 +179,13 @@ def _normal(
         return np.asarray(risen / np.sqrt((risen**2).sum(axis=axis, keepdims=True)))
     if divide == "count":
         return np.asarray(risen / risen.shape[-1])
-    return np.asarray(risen / (risen.sum(axis=axis, keepdims=True) + {"eps": 1e-8, "large eps": 1e-6}[divide]))
+    if divide == "nothing":
+        return risen
+    return np.asarray(risen / (risen.sum(axis=axis, keepdims=True) + EPSILONS[divide]))
+
+
+#: What is added to the sum of a softmax, by the name of the switch.
+EPSILONS = {"tiny eps": 1e-9, "eps": 1e-8, "large eps": 1e-6}
 
 
 _SCORE_SWITCHES = ("divisor", "product", "masked", "last_only", "in_place")
@@ -180,7 +195,7 @@ def _weigh(q: Array, k: Array, finish: str = "weights", late: bool = False, **sw
     of_scores = {name: switches.pop(name) for name in _SCORE_SWITCHES if name in switches}
     scores = _head_scores(q, k, **({"divisor": "nothing"} if late else {}) | of_scores)
     if finish == "winner":
-        return (scores == scores.max(axis=-1, keepdims=True)).astype(scores.dtype)
+        return np.eye(scores.shape[-1], dtype=scores.dtype)[scores.argmax(axis=-1)]
     weights = _normal(scores, **switches)
     if late:
         weights = weights / np.sqrt(q.shape[-1])
@@ -223,6 +238,10 @@ _BLENDS: dict[str, Callable[[Array, Array, Array, Array], Any]] = {
     "mean": lambda pattern, q, k, v: np.repeat(v.mean(axis=-2, keepdims=True), q.shape[-2], axis=-2),
     "divided": lambda pattern, q, k, v: pattern @ v / v.shape[-2],
     "scaled": lambda pattern, q, k, v: pattern @ v / np.sqrt(q.shape[-1]),
+    "scaled by v": lambda pattern, q, k, v: pattern @ v / np.sqrt(v.shape[-1]),
+    "softmax": lambda pattern, q, k, v: _softmax(pattern @ v),
+    "last key": lambda pattern, q, k, v: pattern[..., -1:] * v[..., -1:, :],
+    "best of one": lambda pattern, q, k, v: v[pattern.argmax(axis=-1)],
     "summed": lambda pattern, q, k, v: (pattern @ v).sum(axis=-2),
     "last": lambda pattern, q, k, v: (pattern @ v)[..., -1, :],
     "values again": lambda pattern, q, k, v: v + pattern @ v,
@@ -281,6 +300,28 @@ def _attend_cases(rng: np.random.Generator) -> list[Case]:
 _SIZE = "Two rows of entries with variance 1: what is the variance of their dot product, and what brings it back to 1?"
 _LEADING = "What does your transpose do to an array of shape (batch, S, d_k)?"
 _SOFTMAX_AXIS = "Print the sums of your result over its last axis. Which numbers should share the weight 1 among them?"
+
+#: Mistakes that are likely to come together with another one. The rest is recognised when it comes alone, which keeps
+#: the number of pairs, and with it the time that a wrong answer takes, small.
+LIKELY_IN_PAIRS = """
+unscaled divided_by_d_k multiplied by_number_of_queries by_number_of_keys by_first_axis by_second_axis_of_q
+by_second_axis_of_k by_width_of_values two_written_in swapped transposed_as_a_matrix np_dot cosine masked
+over_the_queries over_everything over_the_first_axis over_axis_1 summed_over_the_queries overflow eps_added
+sum_loses_its_axis scaled_after_the_softmax no_exp pattern_turned np_dot_with_the_values scores_as_weights
+two_results turned x_handed_out nudges_pile_up callers_rows_changed put_back_by_subtracting too_timid
+same_in_every_entry set_to_zero doubled negated first_entry tolerance numbers_for_booleans inverted
+"""
+
+
+def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> list[Mistake]:
+    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
+    return [
+        replace(m, switches=None, answer=partial(template, **m.switches))
+        if m.switches is not None and m.id not in LIKELY_IN_PAIRS.split()
+        else m
+        for m in mistakes
+    ]
+
 
 _DIVISOR_MISTAKES = [
     Mistake(
@@ -471,6 +512,12 @@ _SCORE_MISTAKES = [
         switches={"finish": "shifted"},
     ),
     Mistake(
+        "standardised",
+        "Your scores are divided by their own standard deviation, so each depends on all the others.",
+        "Should a query's scores change when another query asks something else?",
+        switches={"finish": "standardised"},
+    ),
+    Mistake(
         "rounded",
         "Your scores are rounded.",
         "Which of your lines is for showing numbers and which for computing them?",
@@ -514,6 +561,48 @@ _SOFTMAX_MISTAKES = [
         "Your softmax runs over axis 1: over the keys for one sentence, over the queries for a batch.",
         "What stands on axis 1 of an array of shape (batch, T, S)?",
         switches={"axis": 1},
+    ),
+    Mistake(
+        "summed_over_the_queries",
+        "The maximum is taken over the keys and the sum over the queries: your columns sum to 1 and not your rows.",
+        _SOFTMAX_AXIS,
+        switches={"axis": -2, "sum_only": True},
+    ),
+    Mistake(
+        "summed_over_everything",
+        "The maximum is taken over the keys and the sum over everything: all your weights together sum to 1.",
+        _SOFTMAX_AXIS,
+        switches={"axis": None, "sum_only": True},
+    ),
+    Mistake(
+        "summed_over_the_first_axis",
+        "The maximum is taken over the keys and the sum over axis 0: over the batch when there is one.",
+        _SOFTMAX_AXIS,
+        switches={"axis": 0, "sum_only": True},
+    ),
+    Mistake(
+        "summed_over_axis_1",
+        "The maximum is taken over the keys and the sum over axis 1: over the queries when there is a batch.",
+        "What stands on axis 1 of an array of shape (batch, T, S)?",
+        switches={"axis": 1, "sum_only": True},
+    ),
+    Mistake(
+        "maximum_over_the_queries",
+        "What you take away before exp differs from key to key, so it changes the pattern.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        switches={"axis": -2, "max_only": True},
+    ),
+    Mistake(
+        "maximum_over_the_first_axis",
+        "What you take away before exp is the maximum over axis 0, so it differs from key to key.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        switches={"axis": 0, "max_only": True},
+    ),
+    Mistake(
+        "never_divided",
+        "Your result is the exponentials of the scores: they are not divided by their sum.",
+        _SOFTMAX_AXIS,
+        switches={"shift": "none", "divide": "nothing"},
     ),
     Mistake(
         "overflow",
@@ -574,6 +663,12 @@ _SOFTMAX_MISTAKES = [
         "Your exponentials are divided by how many keys there are, not by their sum.",
         _SOFTMAX_AXIS,
         switches={"divide": "count"},
+    ),
+    Mistake(
+        "tiny_eps_added",
+        "A billionth is added to the sum, so every row sums to a little less than 1.",
+        "Can a sum that contains exp(0) be zero?",
+        switches={"divide": "tiny eps"},
     ),
     Mistake(
         "eps_added",
@@ -731,6 +826,30 @@ _BLEND_MISTAKES = [
         switches={"blend": "scaled"},
     ),
     Mistake(
+        "blend_scaled_by_values",
+        "Your blend is divided by √d_v, though its weights sum to 1 already.",
+        "If all values are the same row, which row should come out?",
+        switches={"blend": "scaled by v"},
+    ),
+    Mistake(
+        "softmax_of_the_blend",
+        "A softmax is applied to the blend itself: its rows sum to 1.",
+        "Which numbers should sum to 1, those of the pattern or those of the result?",
+        switches={"blend": "softmax"},
+    ),
+    Mistake(
+        "last_key_only",
+        "Only the last key's value is in your blend: each turn of a loop overwrites the one before.",
+        "What should happen to what the other keys have contributed?",
+        switches={"blend": "last key"},
+    ),
+    Mistake(
+        "best_value_of_one_sentence",
+        "Each query gets the value of its best key, and with a batch the index picks sentences in place of words.",
+        "How much of the second best value should be in the result?",
+        switches={"blend": "best of one"},
+    ),
+    Mistake(
         "queries_summed",
         "The blends of all queries are added into one row.",
         "How many rows should come back for T queries?",
@@ -834,7 +953,7 @@ _SCORES = Exercise(
     reference=_scaled_scores,
     cases=_scores_cases,
     template=_scores_template,
-    mistakes=_SCORE_MISTAKES,
+    mistakes=_paired(_SCORE_MISTAKES, _scores_template),
     accepted={
         "einsum": lambda q, k: np.einsum("...td,...sd->...ts", q, k) / np.sqrt(k.shape[-1]),
         "query scaled first": lambda q, k: (q * q.shape[-1] ** -0.5) @ np.swapaxes(k, -1, -2),
@@ -861,7 +980,7 @@ _PATTERN = Exercise(
     reference=_attention_pattern,
     cases=_pattern_cases,
     template=_pattern_template,
-    mistakes=_PATTERN_MISTAKES,
+    mistakes=_paired(_PATTERN_MISTAKES, _pattern_template),
     accepted={
         "einsum, normalised once more": _pattern_normalised_again,
         "ratios": _pattern_from_ratios,
@@ -883,7 +1002,7 @@ _ATTEND = Exercise(
     reference=_attend,
     cases=_attend_cases,
     template=_attend_template,
-    mistakes=_ATTEND_MISTAKES,
+    mistakes=_paired(_ATTEND_MISTAKES, _attend_template),
     accepted={
         "row by row": _attend_row_by_row,
         "divided by the sum at the end": _attend_dividing_last,
@@ -930,6 +1049,12 @@ def _last_row_added(x: Array, update: Array) -> Array:
     return out
 
 
+def _first_row_added(x: Array, update: Array) -> Array:
+    out = x.copy()
+    out[0] += update[0]
+    return out
+
+
 def _rows_added_up(x: Array, update: Array) -> Array:
     return np.cumsum(x + update, axis=0)
 
@@ -941,7 +1066,7 @@ def _add_cases(rng: np.random.Generator) -> list[Case]:
     x = lesson.rows()
     blend = _attend(x @ lesson.W_Q, x @ lesson.W_K, x @ lesson.W_V)
     return [
-        Case((np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]]), np.array([[0.5, 0.0, 0.0], [0.0, 1.0, -4.0]]))),
+        Case((np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0]]), np.array([[0.5, 0.0, 0.25], [-2.0, 1.0, -4.0]]))),
         Case((x, blend), "the running sentence"),
         Case((draw(5, 3), draw(5, 3))),
         Case((draw(4, 7), np.zeros((4, 7))), "an update of zeros"),
@@ -1054,6 +1179,36 @@ _ADD = Exercise(
             answer=lambda x, update: 2 * x + update,
         ),
         Mistake(
+            "half_of_the_update",
+            "Half of the update is added.",
+            "With rows of zeros, what should come back?",
+            answer=lambda x, update: x + 0.5 * update,
+        ),
+        Mistake(
+            "replaced_where_not_zero",
+            "Where the update is not zero it takes the row's place; elsewhere the row stays.",
+            "What should become of a 0.4 that receives 0.6?",
+            answer=lambda x, update: np.where(update != 0, update, x),
+        ),
+        Mistake(
+            "first_row_only",
+            "Only the first row receives its update.",
+            "Which words does a head answer?",
+            answer=_first_row_added,
+        ),
+        Mistake(
+            "updates_pile_up",
+            "Each row also receives the updates of all rows before it.",
+            "Should a word receive what another word asked for?",
+            answer=lambda x, update: x + np.cumsum(update, axis=0),
+        ),
+        Mistake(
+            "shifted_back_by_one",
+            "Each row receives the update of the row after it.",
+            "Which row of the update belongs to word 0?",
+            answer=lambda x, update: x + np.roll(update, -1, axis=0),
+        ),
+        Mistake(
             "last_row_only",
             "Only the last row receives its update.",
             "Which words does a head answer?",
@@ -1155,12 +1310,16 @@ NUDGES: dict[str, Callable[[Array, int], Any]] = {
     "different in every entry": lambda x, j: np.geomspace(0.5, 3.0, x.shape[1]),
     "timid": lambda x, j: np.geomspace(0.5e-3, 3.0e-3, x.shape[1]),
     "the same in every entry": lambda x, j: 1.0,
+    "far too timid": lambda x, j: np.geomspace(0.5e-6, 3.0e-6, x.shape[1]),
+    "to one": lambda x, j: 1.0 - x[j],
     "to zero": lambda x, j: -x[j],
     "doubled": lambda x, j: x[j],
     "negated": lambda x, j: -2 * x[j],
     "first entry": lambda x, j: np.eye(1, x.shape[1])[0],
+    "last entry": lambda x, j: np.eye(1, x.shape[1], x.shape[1] - 1)[0],
     "not a number": lambda x, j: np.nan,
     "as the next row": lambda x, j: x[(j + 1) % len(x)] - x[j],
+    "as the row before": lambda x, j: x[j - 1] - x[j],
     "as the first row": lambda x, j: x[0] - x[j],
 }
 
@@ -1172,6 +1331,7 @@ COMPARISONS: dict[str, Callable[[Array, Array], Any]] = {
     "first entry": lambda new, old: new[:, 0] != old[:, 0],
     "last entry": lambda new, old: new[:, -1] != old[:, -1],
     "row sums": lambda new, old: new.sum(axis=-1) != old.sum(axis=-1),
+    "row sums, nearly": lambda new, old: ~np.isclose(new.sum(axis=-1), old.sum(axis=-1)),
     "grown": lambda new, old: (new > old).any(axis=-1),
     "whole output": lambda new, old: np.full(len(new), (new != old).any()),
     "the same": lambda new, old: (new == old).all(axis=-1),
@@ -1189,13 +1349,15 @@ def _microscope_template(
     own_row: str = "as found",
     kind: type = bool,
     skip_last: bool = False,
+    skip_first: bool = False,
+    behind_only: bool = False,
     after_last: bool = False,
 ) -> Array:
     """The microscope with switches. `keep` says what becomes of the rows between one column and the next."""
     work = x if keep in ("the caller's rows", "put back") else x.copy()
     base = np.array(f(x if keep == "rows handed out" else x.copy()))
     moved: Array = np.zeros((len(x), len(x)), dtype=kind)
-    for j in range(len(x) - skip_last):
+    for j in range(int(skip_first), len(x) - skip_last):
         if keep not in ("nudges pile up", "the caller's rows", "put back"):
             work = x.copy()
         step = np.asarray(NUDGES[nudge](work, j), dtype=x.dtype)
@@ -1209,8 +1371,26 @@ def _microscope_template(
         base = new if after_last else base
     if own_row != "as found":
         np.fill_diagonal(moved, own_row == "always")
-        moved = moved & np.eye(len(x), dtype=bool) if own_row == "nothing else" else moved
+    moved = np.tril(moved) if behind_only else moved
     return moved.T if turned else moved
+
+
+def _no_copies(f: Rows, x: Array) -> Array:
+    """`changed = x` in place of a copy: f and the nudges write into the caller's rows."""
+    base = f(x)
+    moved = np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x
+        changed[j] += np.geomspace(0.5, 3.0, x.shape[1]).astype(x.dtype)
+        moved[:, j] = (f(changed) != base).any(axis=-1)
+    return moved
+
+
+def _all_at_once(f: Rows, x: Array) -> Array:
+    """One nudge of all rows: who moved whom cannot be told."""
+    changed = x + np.geomspace(0.5, 3.0, x.shape[1]).astype(x.dtype)
+    moved = (np.array(f(changed)) != np.array(f(x.copy()))).any(axis=-1)
+    return np.repeat(moved[:, None], len(x), axis=1)
 
 
 def _shared_buffer(f: Rows, x: Array) -> Array:
@@ -1266,12 +1446,12 @@ def _microscope_cases(rng: np.random.Generator) -> list[Case]:
     tenths = np.round(draw(4, 3), 1)
     whole = rng.integers(-20, 20, (4, 5))
     whole[:, 0] -= whole.sum(axis=1) % 5
-    alike = np.stack([row := draw(3), row, np.zeros(3), np.zeros(3)])
+    alike = np.repeat([[1.0] * 3, [0.0] * 3], 2, axis=0)
     return [
         Case((Fn("causal_mean"), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])), "row i is the mean of rows 0 to i"),
         Case((Fn("row_before_mirrored"), draw(5, 3)), "each row is the row before it, each entry beside its negative"),
         Case((Fn("centred_tenths"), whole / 10), "each row loses its mean and is rounded to tenths"),
-        Case((Fn("even_rows_size"), draw(5, 3)), "every row is the mean size of rows 0, 2, 4"),
+        Case((Fn("even_rows_size"), draw(5, 3)), "every row is the mean size of rows 0, 2, 4, without the last column"),
         Case((Fn("to_tenths"), tenths), "each row is itself and the next, in tenths"),
         Case((Fn("last_column_ahead"), draw(5, 4)), "row i is minus the sum of the last column from row i on"),
         Case(
@@ -1279,13 +1459,268 @@ def _microscope_cases(rng: np.random.Generator) -> list[Case]:
             "three millionths of row 0 are taken off all rows",
         ),
         Case((Fn("doubled_in_place"), draw(3, 4)), "the function writes into what it is given and returns it"),
-        Case((Fn("causal_mean"), alike), "rows that are alike, and rows of zeros"),
-        Case((Fn("directions"), 1 + rng.random((3, 5))), "each row is brought to length 1 and rounded to millionths"),
+        Case((Fn("causal_mean"), alike), "two rows of ones and two rows of zeros"),
+        Case((Fn("directions"), 1 + rng.random((3, 5))), "each row is brought to length 1 and rounded"),
     ]
 
 
 _UNSEEN = "For which functions could your change of row j be invisible, although they read row j?"
 _COPIES = "Who holds which array after your call of f, and which of them have you changed since?"
+
+_MICROSCOPE_MISTAKES = [
+    Mistake(
+        "turned",
+        "Your map is transposed: its rows stand for input rows and its columns for output rows.",
+        "A function in which row 1 reads row 0: is your True in [1, 0] or in [0, 1]?",
+        switches={"turned": True},
+    ),
+    Mistake(
+        "callers_rows_changed",
+        "Your function writes into x and leaves the changes there.",
+        "What does the caller find in x after your call?",
+        switches={"keep": "the caller's rows"},
+    ),
+    Mistake(
+        "put_back_by_subtracting",
+        "Your function writes into x and subtracts what it added: the last digits do not come back.",
+        "Is (0.1 + 0.7) - 0.7 equal to 0.1?",
+        switches={"keep": "put back"},
+    ),
+    Mistake(
+        "nudges_pile_up",
+        "The nudges pile up: when row 2 is changed, rows 0 and 1 are still changed.",
+        "What does your copy hold at the start of the second turn of the loop?",
+        switches={"keep": "nudges pile up"},
+    ),
+    Mistake(
+        "x_handed_out",
+        "f gets x itself. A function that writes into its input has then changed the caller's rows, and your base.",
+        _COPIES,
+        switches={"keep": "rows handed out"},
+    ),
+    Mistake(
+        "buffer_shared",
+        "You change the array that you gave to f for the base. If f returned that array, the base changes too.",
+        _COPIES,
+        answer=_shared_buffer,
+    ),
+    Mistake(
+        "previous_is_base",
+        "Each output is compared with the one of the turn before, so two changes show up in one column.",
+        "Which two calls of f differ in row j and in nothing else?",
+        switches={"after_last": True},
+    ),
+    Mistake(
+        "column_changed",
+        "You change a column of x, and with it every row at once.",
+        "Which axis of x holds the words?",
+        switches={"column": True},
+    ),
+    Mistake(
+        "too_timid",
+        "Your change is so small that a function which rounds does not notice it.",
+        _UNSEEN,
+        switches={"nudge": "timid"},
+    ),
+    Mistake(
+        "far_too_timid",
+        "Your change is a millionth or less: a function that rounds anywhere does not notice it.",
+        _UNSEEN,
+        switches={"nudge": "far too timid"},
+    ),
+    Mistake(
+        "same_in_every_entry",
+        "You add one number to all entries of the row: a function that takes off the row's mean never notices.",
+        _UNSEEN,
+        switches={"nudge": "the same in every entry"},
+    ),
+    Mistake(
+        "set_to_zero",
+        "You set the row to zero: a row that is zero already is not changed by that.",
+        _UNSEEN,
+        switches={"nudge": "to zero"},
+    ),
+    Mistake(
+        "set_to_one",
+        "You set the row to ones: a row of ones is not changed by that.",
+        _UNSEEN,
+        switches={"nudge": "to one"},
+    ),
+    Mistake(
+        "doubled",
+        "You multiply the row: rows of zeros stay, and a function that divides by the row's size never notices.",
+        _UNSEEN,
+        switches={"nudge": "doubled"},
+    ),
+    Mistake(
+        "negated",
+        "You turn the row's sign: rows of zeros stay, and a function of the sizes never notices.",
+        _UNSEEN,
+        switches={"nudge": "negated"},
+    ),
+    Mistake(
+        "last_entry",
+        "You change the last entry of the row: a function that leaves out the last column never notices.",
+        _UNSEEN,
+        switches={"nudge": "last entry"},
+    ),
+    Mistake(
+        "first_entry",
+        "You change the first entry of the row: a function that reads the last column never notices.",
+        _UNSEEN,
+        switches={"nudge": "first entry"},
+    ),
+    Mistake(
+        "not_a_number",
+        "You put NaN into the row: it spreads through sums even where the row counts zero times.",
+        "What is 0 times NaN, and what is a NaN rounded or compared?",
+        switches={"nudge": "not a number"},
+    ),
+    Mistake(
+        "as_the_next_row",
+        "You put the next row in the place of row j: where two rows are alike nothing changes.",
+        _UNSEEN,
+        switches={"nudge": "as the next row"},
+    ),
+    Mistake(
+        "as_the_row_before",
+        "You put the row before in the place of row j: where two rows are alike nothing changes.",
+        _UNSEEN,
+        switches={"nudge": "as the row before"},
+    ),
+    Mistake(
+        "as_the_first_row",
+        "You put row 0 in the place of row j: row 0 itself is never changed.",
+        _UNSEEN,
+        switches={"nudge": "as the first row"},
+    ),
+    Mistake(
+        "tolerance",
+        "You compare with a tolerance, so a row that moves by a few millionths counts as still.",
+        "When f is called twice on the same rows, by how much do its results differ?",
+        switches={"compare": "allclose"},
+    ),
+    Mistake(
+        "every_entry_has_to_move",
+        "A row counts as moved only when all of its entries move.",
+        "Has a row moved when one of its entries has?",
+        switches={"compare": "every entry"},
+    ),
+    Mistake(
+        "first_entry_compared",
+        "Only the first entry of each output row is compared.",
+        "Has a row moved when its last entry has?",
+        switches={"compare": "first entry"},
+    ),
+    Mistake(
+        "last_entry_compared",
+        "Only the last entry of each output row is compared.",
+        "Has a row moved when its first entry has?",
+        switches={"compare": "last entry"},
+    ),
+    Mistake(
+        "sums_compared",
+        "You compare the sums of the rows: a row can move and keep its sum.",
+        "What is the sum of a row from which its mean was taken?",
+        switches={"compare": "row sums"},
+    ),
+    Mistake(
+        "sums_compared_with_tolerance",
+        "You compare the sums of the rows, and that with a tolerance.",
+        "What is the sum of a row from which its mean was taken?",
+        switches={"compare": "row sums, nearly"},
+    ),
+    Mistake(
+        "only_growth_counts",
+        "A row counts as moved only when a number in it grows.",
+        "What does your comparison say of a row that shrinks?",
+        switches={"compare": "grown"},
+    ),
+    Mistake(
+        "whole_output",
+        "When anything moves, all output rows count as moved.",
+        "Along which axis do you ask whether any entry moved?",
+        switches={"compare": "whole output"},
+    ),
+    Mistake(
+        "inverted",
+        "Your map is True where a row stays the same.",
+        "What does your comparison give for two equal rows?",
+        switches={"compare": "the same"},
+    ),
+    Mistake(
+        "numbers_for_booleans",
+        "Your map holds the numbers 0 and 1, not False and True.",
+        "What is the dtype of an array made by np.zeros?",
+        switches={"kind": float},
+    ),
+    Mistake(
+        "amounts",
+        "Your map says how far each row moves; asked is whether it moves.",
+        "What turns a distance into a yes or a no?",
+        answer=_amounts,
+    ),
+    Mistake(
+        "own_row_always",
+        "Every row counts as reading itself, whatever f does.",
+        "Is there a function whose row i does not read row i?",
+        switches={"own_row": "always"},
+    ),
+    Mistake(
+        "own_row_never",
+        "No row counts as reading itself, whatever f does.",
+        "Does the blend of a head contain the row's own value?",
+        switches={"own_row": "never"},
+    ),
+    Mistake(
+        "own_row_only",
+        "You look at the output row of the same number only: what a change does to other rows is lost.",
+        "How many output rows have to be compared for each changed row?",
+        answer=_own_row_only,
+    ),
+    Mistake(
+        "rows_alone",
+        "f gets one row at a time, so no row can see another.",
+        "What does a head do with a sentence of one word?",
+        answer=_row_alone,
+    ),
+    Mistake(
+        "outputs_not_compared",
+        "The nudged input is compared with the input: f has no say in your map.",
+        "Which two arrays tell what f did?",
+        answer=_input_rows,
+    ),
+    Mistake(
+        "no_copies",
+        "Your copy of x is no copy but another name for it: all changes land in the caller's rows.",
+        _COPIES,
+        answer=_no_copies,
+    ),
+    Mistake(
+        "all_rows_at_once",
+        "You change all rows at once, so your map cannot tell which of them moved an output.",
+        "Which two calls of f differ in row j and in nothing else?",
+        answer=_all_at_once,
+    ),
+    Mistake(
+        "behind_only",
+        "Your map has nothing above the diagonal: you never look at outputs before the row that was changed.",
+        "Can a function let row 0 read row 3?",
+        switches={"behind_only": True},
+    ),
+    Mistake(
+        "first_row_left_out",
+        "The first row is never changed: the first column of your map is empty.",
+        "With which number does your loop begin?",
+        switches={"skip_first": True},
+    ),
+    Mistake(
+        "last_row_left_out",
+        "The last row is never changed: the last column of your map is empty.",
+        "Which numbers does range(len(x) - 1) run through?",
+        switches={"skip_last": True},
+    ),
+]
 
 _INFLUENCE = Exercise(
     name="influence_map",
@@ -1295,206 +1730,7 @@ _INFLUENCE = Exercise(
     reference=_influence_map,
     cases=_microscope_cases,
     template=_microscope_template,
-    mistakes=[
-        Mistake(
-            "turned",
-            "Your map is transposed: its rows stand for input rows and its columns for output rows.",
-            "A function in which row 1 reads row 0: is your True in [1, 0] or in [0, 1]?",
-            switches={"turned": True},
-        ),
-        Mistake(
-            "callers_rows_changed",
-            "Your function writes into x and leaves the changes there.",
-            "What does the caller find in x after your call?",
-            switches={"keep": "the caller's rows"},
-        ),
-        Mistake(
-            "put_back_by_subtracting",
-            "Your function writes into x and subtracts what it added: the last digits do not come back.",
-            "Is (0.1 + 0.7) - 0.7 equal to 0.1?",
-            switches={"keep": "put back"},
-        ),
-        Mistake(
-            "nudges_pile_up",
-            "The nudges pile up: when row 2 is changed, rows 0 and 1 are still changed.",
-            "What does your copy hold at the start of the second turn of the loop?",
-            switches={"keep": "nudges pile up"},
-        ),
-        Mistake(
-            "x_handed_out",
-            "f gets x itself. A function that writes into its input has then changed the caller's rows, and your base.",
-            _COPIES,
-            switches={"keep": "rows handed out"},
-        ),
-        Mistake(
-            "buffer_shared",
-            "You change the array that you gave to f for the base. If f returned that array, the base changes too.",
-            _COPIES,
-            answer=_shared_buffer,
-        ),
-        Mistake(
-            "previous_is_base",
-            "Each output is compared with the one of the turn before, so two changes show up in one column.",
-            "Which two calls of f differ in row j and in nothing else?",
-            switches={"after_last": True},
-        ),
-        Mistake(
-            "column_changed",
-            "You change a column of x, and with it every row at once.",
-            "Which axis of x holds the words?",
-            switches={"column": True},
-        ),
-        Mistake(
-            "too_timid",
-            "Your change is so small that a function which rounds does not notice it.",
-            _UNSEEN,
-            switches={"nudge": "timid"},
-        ),
-        Mistake(
-            "same_in_every_entry",
-            "You add one number to all entries of the row: a function that takes off the row's mean never notices.",
-            _UNSEEN,
-            switches={"nudge": "the same in every entry"},
-        ),
-        Mistake(
-            "set_to_zero",
-            "You set the row to zero: a row that is zero already is not changed by that.",
-            _UNSEEN,
-            switches={"nudge": "to zero"},
-        ),
-        Mistake(
-            "doubled",
-            "You multiply the row: rows of zeros stay, and a function that divides by the row's size never notices.",
-            _UNSEEN,
-            switches={"nudge": "doubled"},
-        ),
-        Mistake(
-            "negated",
-            "You turn the row's sign: rows of zeros stay, and a function of the sizes never notices.",
-            _UNSEEN,
-            switches={"nudge": "negated"},
-        ),
-        Mistake(
-            "one_entry",
-            "You change one entry of the row: a function that reads another column never notices.",
-            _UNSEEN,
-            switches={"nudge": "first entry"},
-        ),
-        Mistake(
-            "not_a_number",
-            "You put NaN into the row: it spreads through sums even where the row counts zero times.",
-            "What is 0 times NaN, and what is a NaN rounded or compared?",
-            switches={"nudge": "not a number"},
-        ),
-        Mistake(
-            "as_the_next_row",
-            "You put the next row in the place of row j: where two rows are alike nothing changes.",
-            _UNSEEN,
-            switches={"nudge": "as the next row"},
-        ),
-        Mistake(
-            "as_the_first_row",
-            "You put row 0 in the place of row j: row 0 itself is never changed.",
-            _UNSEEN,
-            switches={"nudge": "as the first row"},
-        ),
-        Mistake(
-            "tolerance",
-            "You compare with a tolerance, so a row that moves by a few millionths counts as still.",
-            "When f is called twice on the same rows, by how much do its results differ?",
-            switches={"compare": "allclose"},
-        ),
-        Mistake(
-            "every_entry_has_to_move",
-            "A row counts as moved only when all of its entries move.",
-            "Has a row moved when one of its entries has?",
-            switches={"compare": "every entry"},
-        ),
-        Mistake(
-            "first_entry_compared",
-            "Only the first entry of each output row is compared.",
-            "Has a row moved when its last entry has?",
-            switches={"compare": "first entry"},
-        ),
-        Mistake(
-            "last_entry_compared",
-            "Only the last entry of each output row is compared.",
-            "Has a row moved when its first entry has?",
-            switches={"compare": "last entry"},
-        ),
-        Mistake(
-            "sums_compared",
-            "You compare the sums of the rows: a row can move and keep its sum.",
-            "What is the sum of a row from which its mean was taken?",
-            switches={"compare": "row sums"},
-        ),
-        Mistake(
-            "only_growth_counts",
-            "A row counts as moved only when a number in it grows.",
-            "What does your comparison say of a row that shrinks?",
-            switches={"compare": "grown"},
-        ),
-        Mistake(
-            "whole_output",
-            "When anything moves, all output rows count as moved.",
-            "Along which axis do you ask whether any entry moved?",
-            switches={"compare": "whole output"},
-        ),
-        Mistake(
-            "inverted",
-            "Your map is True where a row stays the same.",
-            "What does your comparison give for two equal rows?",
-            switches={"compare": "the same"},
-        ),
-        Mistake(
-            "numbers_for_booleans",
-            "Your map holds the numbers 0 and 1, not False and True.",
-            "What is the dtype of an array made by np.zeros?",
-            switches={"kind": float},
-        ),
-        Mistake(
-            "amounts",
-            "Your map says how far each row moves; asked is whether it moves.",
-            "What turns a distance into a yes or a no?",
-            answer=_amounts,
-        ),
-        Mistake(
-            "own_row_always",
-            "Every row counts as reading itself, whatever f does.",
-            "Is there a function whose row i does not read row i?",
-            switches={"own_row": "always"},
-        ),
-        Mistake(
-            "own_row_never",
-            "No row counts as reading itself, whatever f does.",
-            "Does the blend of a head contain the row's own value?",
-            switches={"own_row": "never"},
-        ),
-        Mistake(
-            "own_row_only",
-            "You look at the output row of the same number only: what a change does to other rows is lost.",
-            "How many output rows have to be compared for each changed row?",
-            answer=_own_row_only,
-        ),
-        Mistake(
-            "rows_alone",
-            "f gets one row at a time, so no row can see another.",
-            "What does a head do with a sentence of one word?",
-            answer=_row_alone,
-        ),
-        Mistake(
-            "outputs_not_compared",
-            "The nudged input is compared with the input: f has no say in your map.",
-            "Which two arrays tell what f did?",
-            answer=_input_rows,
-        ),
-        Mistake(
-            "last_row_left_out",
-            "The last row is never changed: the last column of your map is empty.",
-            "Which numbers does range(len(x) - 1) run through?",
-            switches={"skip_last": True},
-        ),
-    ],
+    mistakes=_paired(_MICROSCOPE_MISTAKES, _microscope_template),
     accepted={
         "a random row": lambda f, x: _with_rows(f, x, lambda r: np.random.default_rng(5).standard_normal(r.shape)),
         "a far row": lambda f, x: _with_rows(f, x, lambda r: r + np.arange(7.0, 7.0 + len(r))),

@@ -29,7 +29,7 @@ def centred_tenths(x: np.ndarray) -> np.ndarray:
 
 
 def even_rows_size(x: np.ndarray) -> np.ndarray:
-    """Every row is the mean of |x| over the rows 0, 2, 4 … without the last column; blind to signs: (T, d) → (T, d-1)."""
+    """Every row is the mean of |x| in rows 0, 2, 4 … without the last column; blind to signs: (T, d) → (T, d-1)."""
     return np.repeat(abs(x[::2, :-1]).mean(axis=0, keepdims=True), len(x), axis=0)
 
 
