@@ -149,7 +149,7 @@ def _free_port() -> int:
 
 
 def _environment(home: pathlib.Path) -> dict[str, str]:
-    """Nothing of the user's Jupyter, and no sign of a test runner: the kernel must not be in strict mode."""
+    """Nothing of the user's Jupyter or progress, and no sign of a test runner: the kernel must not be in strict mode."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -164,6 +164,7 @@ def _environment(home: pathlib.Path) -> dict[str, str]:
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
         "JUPYTERLAB_SETTINGS_DIR": "settings",
         "MPLCONFIGDIR": "matplotlib",
+        "ATTENTION_LAB_HOME": "progress",
     }
     for folder in folders.values():
         (home / folder).mkdir(parents=True, exist_ok=True)
