@@ -52,8 +52,8 @@ print(f"bank looks at boat: 1.6 · 1.8 + 0 · 0 = {raw[4, 1]:.2f}")
 # %% [markdown]
 # ## How large is a score?
 #
-# A score adds d_k products. Here d_k is 2; in models it is 64 or 128. Suppose that the numbers in queries and keys have
-# mean 0 and variance 1, as they roughly do when training starts.
+# A score adds d_k products. Here d_k is 2; in models it is 64 or 128. Suppose, as those did who introduced the scale
+# (Vaswani et al. 2017), that the numbers in queries and keys are independent, with mean 0 and variance 1.
 #
 # ### Question: variance at 64
 #
@@ -286,7 +286,7 @@ print("add 1 to each:  moved", np.any(centred(row + 1) != centred(row)))
 print("add 1, 2, 3, 4: moved", np.any(centred(row + [1, 2, 3, 4]) != centred(row)))
 
 # %% [markdown]
-# A change can be invisible. Here the function takes each row's mean away, as real models do, and never notices the 1.
+# A change can be invisible: this function takes each row's mean away, as real models do, and never notices the 1.
 # Zeroing a row fails where it is zero already, and a tiny step fails where numbers are rounded. Make your change large
 # and different in every entry.
 #
@@ -328,13 +328,13 @@ print("a row of x in a product with a matrix moves", influence_map(lambda x: x @
 #
 # ## Find the bug
 #
-# Both functions below are wrong in a way that public code really was, and both look right at first.
+# Both functions below are modelled on published code, both are wrong, and both look right at first.
 #
 # ### Question: bug 1
 #
-# `pattern_1` is right for our sentence. A batch of two sentences comes in, and nothing fails. Which property does it
-# break? Choose one: `"looks ahead"`, `"does not see itself"`, `"rows do not sum to 1"`, `"mixes batch entries"`,
-# `"scrambles words"`, `"forgets order"`, `"changes its input"`, `"ignores the query"`.
+# The next cell finds `pattern_1` right for our sentence. A batch of two sentences comes in, and nothing fails. Which
+# property does it break? Choose one: `"looks ahead"`, `"does not see itself"`, `"rows do not sum to 1"`,
+# `"mixes batch entries"`, `"scrambles words"`, `"forgets order"`, `"changes its input"`, `"ignores the query"`.
 
 
 # %% tags=["nbval-check-output"]
@@ -366,7 +366,7 @@ print(influence_map(blend_in_a_batch, q).astype(int))
 # ### Question: bug 2
 #
 # In `pattern_2` a score is a sum: one number of the query and one of the key. The row of *bank* comes out right. Which
-# of the same eight properties does it break?
+# of the same eight properties does `pattern_2` break?
 
 # %% tags=["nbval-check-output"]
 a, b = np.array([1.0, 1.0]), q[4] / np.sqrt(2)
