@@ -26,7 +26,7 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise
+from attention_lab import answer, exercise, hint
 from attention_lab.figures import chapter_02 as figures
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, WORDS, rows
@@ -143,7 +143,8 @@ explore(
 # %% [markdown]
 # Does training find a better use of the numbers? A committed script trained networks on stories with 1 to 16 items,
 # 3000 steps each (`python -m attention_lab.training.recurrence` repeats it). An *LSTM* is a recurrent network with
-# gates, which come below; it hands on two vectors, so its state has 2m numbers.
+# gates, which come below; it hands on two vectors, so its state has 2m numbers. Each line is one network, so
+# differences of a few hundredths mean nothing.
 
 # %%
 picture(figures.items_chart(), figures.recall_by_items(), size=(6.6, 4.0))
@@ -155,14 +156,14 @@ for name, (_, recalled) in curves.items():
     print(f"{name:20}", *(f"{share:.2f}" for share in recalled))
 
 # %% [markdown]
-# Each line falls, and a larger state moves the fall to the right without removing it. The grey line at the bottom of
-# the legend, *names ignored*, belongs to someone who knows which things were said, and not by whom. The plain network
-# (RNN) is no better than that from two items on. Does it at least treat its items alike?
+# Each line falls, and a larger state moves the fall to the right without removing it. The line *names ignored* belongs
+# to someone who knows which things were said, and not by whom. The plain network (RNN) is hardly ever better than that,
+# from two items on. Does it at least treat its items alike?
 
 # %% tags=["nbval-check-output", "claim-C4"]
 for kind, numbers in (("RNN", 140), ("LSTM", 128)):
     by_place = figures.recall_by_place(kind, numbers)
-    print(f"{kind}, {numbers} numbers: the 8 oldest of 16 items {by_place[:8].mean():.2f}, the newest {by_place[-1]:.2f}")
+    print(f"{kind}, {numbers} numbers: oldest 8 of 16 items {by_place[:8].mean():.2f}, newest {by_place[-1]:.2f}")
 print(f"sum of codes, 128 numbers: all 16 items {summary_recall(128, 16, count=1000).mean():.2f}")
 
 # %% [markdown]
@@ -193,7 +194,7 @@ answer("02_fifty_steps", "about 0.00001")
 #
 # Over several steps these matrices are multiplied, the latest on the left. The *spectral norm* of the product, its
 # largest singular value, says how much the luckiest change is stretched: call it the **reach** of state t. The
-# gradient that trains the network takes the same way back, so what has no reach is not learned from, either.
+# gradient that trains the network takes the same way back, so what has no reach is hardly learned from, either.
 #
 # ### Exercise: reach (12 min, difficulty 3)
 #
@@ -271,8 +272,8 @@ for name, (_, recalled) in curves.items():
 # %% [markdown]
 # The LSTM and the GRU recall one item at every distance, also at 80 and 160, which no training story had. The plain
 # network learns the near item first and the far one last. It is not a wall: after 3200 steps it has found a state that
-# holds one item, too. "A recurrent network forgets a far word" is false of the LSTM, and of a plain network
-# only until it has been trained for long enough.
+# holds one item, too. "A recurrent network forgets a far word" is false of the LSTM here, and of the plain network it
+# is true for a quarter of this training.
 #
 # ### Question: what gates cure
 #
@@ -327,11 +328,12 @@ for T in (5, 50, 500):
 #
 # ## What you showed
 #
-# - **C4** Everything goes through one summary of fixed size, and recall falls with the number of items; the plain
-#   network keeps the newest best (*First failure*).
+# - **C4** Everything goes through one summary of fixed size; recall falls with the number of items, and the plain
+#   network keeps the newest best: [First failure](#First-failure:-one-summary-for-everything).
 # - **C5** What has to be copied at each step fades: the reach falls by a factor a word, and a plain network learns near
-#   items first. Gates cure that for one item, not for many (*Second failure*, *Gates*).
-# - **C6** Reading in order is a chain of T steps, one look a chain of 1 (*Third failure*).
+#   items first. Gates cure that for one item, not for many: [Second failure](#Second-failure:-what-is-copied-fades),
+#   [Gates](#Gates:-what-they-cure).
+# - **C6** Reading in order is a chain of T steps, one look a chain of 1: [Third failure](#Third-failure:-the-wait).
 #
 # ## What is not true
 #
@@ -345,4 +347,5 @@ for T in (5, 50, 500):
 # ## Where it leads
 #
 # The cure for all three would be not to copy at all: keep every row, and let the one that needs something go and look.
-# Chapter 03 makes such a look out of a dictionary. Chapter 05 trains it and puts it on the axes of this chapter.
+# [Chapter 03](03_soft_lookup.ipynb) makes such a look out of a dictionary. Chapter 05 trains it and puts it on the
+# axes of this chapter.

@@ -142,7 +142,7 @@ def test_the_slider_of_reach_works_at_its_ends(radius: float) -> None:
     values = reach(rnn_states(xs, h0, W_h, W_x, b), W_h)
     for distance in (1, figures.FURTHEST):
         shown = picture(figures.reach_chart(), figures.reach_data(values, distance))
-        assert f"A change {distance} back" in shown.alt
+        assert f"A change {distance} word" in shown.alt
 
 
 @pytest.mark.parametrize("numbers", [8, 256])

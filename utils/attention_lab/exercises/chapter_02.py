@@ -28,6 +28,9 @@ _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "softmax": lambda a: np.exp(a) / np.exp(a).sum(),
     "arctan": np.arctan,
     "sinh": np.sinh,
+    "exp": np.exp,
+    "cos": np.cos,
+    "absolute": lambda a: np.abs(np.tanh(a)),
     "halved": lambda a: np.tanh(a / 2),
     "a third": lambda a: np.tanh(a / 3),
 }
@@ -89,6 +92,9 @@ def _rnn_step(
         "bias multiplied": lambda: act((from_past + from_word) * from_bias),
         "bias summed": lambda: act(from_past + from_word + from_bias.sum()),
         "parts summed": lambda: act(from_past.sum() + from_word.sum() + from_bias),
+        "a bias each": lambda: act(from_past + from_bias) + act(from_word + from_bias),
+        "bias through W_h": lambda: act(from_past + W_h @ from_bias + from_word),
+        "product of tanhs": lambda: act(from_past) * act(from_word + from_bias),
         "W_h after tanh": lambda: W_h @ act(h + from_word + from_bias),
         "times h": lambda: h * act(from_past + from_word + from_bias),
         "everything through W_h": lambda: act(W_h @ (h + from_word + from_bias)),
@@ -385,6 +391,54 @@ _RNN_STEP_MISTAKES = [
         switches={"inside": "W_h after tanh"},
     ),
     Mistake(
+        "exponential",
+        "The sum goes through the exponential function.",
+        "Which function does the exercise name, and which values can it give?",
+        switches={"activation": "exp"},
+    ),
+    Mistake(
+        "cosine",
+        "The sum goes through the cosine.",
+        "Which function does the exercise name, and which values can it give?",
+        switches={"activation": "cos"},
+    ),
+    Mistake(
+        "absolute_value",
+        "The signs of the new state are dropped.",
+        "Can tanh give a negative number?",
+        switches={"activation": "absolute"},
+    ),
+    Mistake(
+        "a_bias_each",
+        "Each of the two products gets the bias and a tanh of its own, and then they are added.",
+        "Is tanh of a sum the sum of the tanhs?",
+        switches={"inside": "a bias each"},
+    ),
+    Mistake(
+        "bias_through_w_h",
+        "The bias is added to the old state and goes through W_h with it.",
+        "Which of the three parts does W_h belong to?",
+        switches={"inside": "bias through W_h"},
+    ),
+    Mistake(
+        "tanhs_multiplied",
+        "Two tanhs are multiplied, one of the old state's part and one of the word's.",
+        "What would the first step give, which starts from zeros?",
+        switches={"inside": "product of tanhs"},
+    ),
+    Mistake(
+        "whole_numbers",
+        "Whole numbers come back: everything behind the point is cut off.",
+        "Which numbers between -1 and 1 are whole?",
+        answer=lambda h, x, W_h, W_x, b: _rnn_step(h, x, W_h, W_x, b).astype(int),
+    ),
+    Mistake(
+        "entries_reversed",
+        "The entries of the state come back in the opposite order.",
+        "Which entry of the new state belongs to row 0 of W_h?",
+        answer=lambda h, x, W_h, W_x, b: _rnn_step(h, x, W_h, W_x, b)[::-1].copy(),
+    ),
+    Mistake(
         "times_old_state",
         "The new state is multiplied with the old one.",
         "What would the first step give, which starts from zeros?",
@@ -606,7 +660,9 @@ def _rnn_states(
         "first twice": lambda: np.concatenate([xs[:1], xs]),
         "each twice": lambda: np.repeat(xs, 2, axis=0),
     }
-    starts = {"h0": h0, "zeros": 0.0 * h0, "ones": 1.0 + 0.0 * h0}
+    starts = {"h0": h0, "zeros": 0.0 * h0, "ones": 1.0 + 0.0 * h0, "W_h h0": W_h @ h0}
+    if start == "one step on":
+        starts[start] = step(h0, xs[0], W_h, W_x, b)
     states = [starts[start]]
     for x in orders[reading]():
         before = {"state": states[-1], "h0": h0, "sum": states[-1] + h0, "two before": states[max(len(states) - 2, 0)]}
@@ -624,6 +680,11 @@ def _rnn_states(
         "columns": lambda: after.T,
         "one long row": lambda: after.reshape(-1),
         "an axis too many": lambda: after[:, None],
+        "mean of each": lambda: after.mean(axis=1),
+        "first of each": lambda: after[:, 0],
+        "without the first": lambda: after[1:],
+        "start at the end": lambda: np.concatenate([after, all_of_them[:1]]),
+        "start added": lambda: after + all_of_them[:1],
         "sum of each": lambda: after.sum(axis=1),
         "sums": lambda: np.cumsum(after, axis=0),
         "mean": lambda: after.mean(axis=0),
@@ -954,6 +1015,90 @@ _RNN_STATES_MISTAKES = [
         switches={"step": partial(_rnn_step, kept=1.0)},
     ),
     Mistake(
+        "sigmoid",
+        "The states lie between 0 and 1: they go through the logistic sigmoid.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, activation="sigmoid")},
+    ),
+    Mistake(
+        "relu",
+        "Negative entries of the states are cut off at zero: that is relu.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, activation="relu")},
+    ),
+    Mistake(
+        "past_forgotten",
+        "A state depends on its own word alone: the state before has no part in the step.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, past="none")},
+    ),
+    Mistake(
+        "state_copied",
+        "The state before enters a step as it is, without W_h.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, past="h")},
+    ),
+    Mistake(
+        "bias_twice",
+        "The bias is added twice at each step.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, bias=2.0)},
+    ),
+    Mistake(
+        "word_outside",
+        "Only the state before goes through tanh; word and bias are added afterwards.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, inside="not the word")},
+    ),
+    Mistake(
+        "word_squashed",
+        "The word's row goes through tanh before it meets W_x.",
+        "Which function has already got one step right?",
+        switches={"step": partial(_rnn_step, word="tanh(x)")},
+    ),
+    Mistake(
+        "entries_averaged",
+        "Each state is averaged to one number.",
+        "How many numbers does a state have?",
+        switches={"returned": "mean of each"},
+    ),
+    Mistake(
+        "first_entry_only",
+        "Only the first entry of each state comes back.",
+        "How many numbers does a state have?",
+        switches={"returned": "first of each"},
+    ),
+    Mistake(
+        "first_state_dropped",
+        "All words are read, but the state after the first of them is left out.",
+        "How many words have been read when the first row of the answer is written?",
+        switches={"returned": "without the first"},
+    ),
+    Mistake(
+        "start_at_the_end",
+        "h0 stands in the last row, behind the states.",
+        "How many words have been read when the last row of the answer is written?",
+        switches={"returned": "start at the end"},
+    ),
+    Mistake(
+        "start_added_to_all",
+        "h0 is added to every state of the answer.",
+        "How often is the start needed?",
+        switches={"returned": "start added"},
+    ),
+    Mistake(
+        "start_through_w_h",
+        "W_h is applied to h0 before the first step, which applies it again.",
+        "What does one step do to the state that it is given?",
+        switches={"start": "W_h h0"},
+    ),
+    Mistake(
+        "first_word_read_before",
+        "The first word is read once before the loop and again inside it.",
+        "How often is a step taken before the loop?",
+        switches={"start": "one step on"},
+    ),
+    Mistake(
         "one_array",
         "h0 is overwritten, and all rows are the same array: each shows the last state.",
         "Is what you append a new array each time, or the same one under T names?",
@@ -1061,6 +1206,10 @@ _NORMS: dict[str, Callable[[Array], float]] = {
     "row sums": lambda J: float(np.linalg.norm(J, np.inf)),
     "nuclear": lambda J: float(np.linalg.norm(J, "nuc")),
     "smallest": lambda J: float(np.linalg.norm(J, -2)),
+    "signed sum": lambda J: float(J.sum()),
+    "signed largest": lambda J: float(J.max()),
+    "signed determinant": lambda J: float(np.linalg.det(J)),
+    "largest real part": lambda J: float(np.linalg.eigvals(J).real.max()),
     "determinant": lambda J: float(abs(np.linalg.det(J))),
     "trace": lambda J: float(abs(np.trace(J))),
     "squared": lambda J: float(np.linalg.norm(J, 2) ** 2),
@@ -1084,6 +1233,9 @@ _SLOPES: dict[str, Callable[[Array], Array]] = {
     "h": lambda h: h,
     "tanh(h)": np.tanh,
     "twice": lambda h: (1 - h**2) ** 2,
+    "doubled": lambda h: 2 * (1 - h**2),
+    "2h": lambda h: 2 * h,
+    "1 - 2h": lambda h: 1 - 2 * h,
     "root": lambda h: np.sqrt(1 - h**2),
     "|h|": lambda h: 1 - np.abs(h),
     "relu": lambda h: (h > 0).astype(h.dtype),
@@ -1151,6 +1303,10 @@ def _reach(
         "last left out": lambda t: path(t, max(T - 2, t)),
         "one too many": lambda t: path(t, T - 1) @ (slopes[t][:, None] * W),
         "W_h once more": lambda t: W @ path(t, T - 1),
+        "arriving at each": lambda t: slopes[t][:, None] * W,
+        "slopes first, then powers": lambda t: (
+            slopes[t + 1 :].prod(axis=0)[:, None] * np.linalg.matrix_power(W, T - 1 - t)
+        ),
         "from ones": lambda t: np.ones((m, m)) @ path(t, T - 1),
         "from zeros": lambda t: 0 * path(t, T - 1),
         "slope once": lambda t: slopes[-1][:, None] * np.linalg.matrix_power(W, T - 1 - t),
@@ -1166,6 +1322,10 @@ def _reach(
         "backwards": lambda: values[::-1].copy(),
         "product of norms": lambda: np.cumprod(singles[::-1])[::-1].copy(),
         "sum of norms": lambda: np.cumsum(singles[::-1])[::-1].copy(),
+        "capped": lambda: np.minimum(values, 1.0),
+        "norms times slopes": lambda: np.array(
+            [length(W) ** (T - 1 - t) * float(slopes[t + 1 :].prod()) for t in range(T)]
+        ),
         "last is zero": lambda: np.concatenate([values[:-1], [0.0]]),
         "last is the norm of W_h": lambda: np.concatenate([values[:-1], [length(W_h)]]),
         "last missing": lambda: values[:-1],
@@ -1297,6 +1457,24 @@ _REACH_MISTAKES = [
         "The slope of tanh is multiplied in twice for each step.",
         "How often does a step go through tanh?",
         switches={"slope": "twice"},
+    ),
+    Mistake(
+        "slope_doubled",
+        "The slope is taken as 2 (1 - h²).",
+        "What is the slope of tanh at h = 0?",
+        switches={"slope": "doubled"},
+    ),
+    Mistake(
+        "slope_2h",
+        "The slope is taken as 2h, which is the slope of a square.",
+        "What is the slope of tanh at h = 0?",
+        switches={"slope": "2h"},
+    ),
+    Mistake(
+        "slope_1_minus_2h",
+        "The slope is taken as 1 - 2h.",
+        "What is the slope of tanh for h = -0.5 and for h = 0.5: the same, or not?",
+        switches={"slope": "1 - 2h"},
     ),
     Mistake(
         "slope_with_root",
@@ -1432,6 +1610,30 @@ _REACH_MISTAKES = [
         switches={"norm": "sum of entries"},
     ),
     Mistake(
+        "sum_of_signed_entries",
+        "Before the last value, you add up the entries, signs and all.",
+        "Can a change be stretched by a negative factor?",
+        switches={"norm": "signed sum", "last": "set to 1"},
+    ),
+    Mistake(
+        "largest_signed_entry",
+        "You take the largest entry of the matrix, and a large negative one counts for nothing.",
+        "How long can the image of a vector of length 1 be when all entries are -0.5?",
+        switches={"norm": "signed largest"},
+    ),
+    Mistake(
+        "signed_determinant",
+        "You take the determinant: how volumes change, not lengths.",
+        "Can a length be stretched by a negative factor?",
+        switches={"norm": "signed determinant"},
+    ),
+    Mistake(
+        "largest_real_eigenvalue",
+        "You take the largest real part of the eigenvalues.",
+        "How much can [[0, 9], [0, 0]] stretch a vector, and what are its eigenvalues?",
+        switches={"norm": "largest real part"},
+    ),
+    Mistake(
         "norm_1",
         "You take the largest column sum (the 1-norm).",
         "Which of NumPy's norms of a matrix is its largest singular value?",
@@ -1550,6 +1752,18 @@ _REACH_MISTAKES = [
         "Each value covers one step, from state t to state t + 1.",
         "How many steps lie between state 0 and the last one?",
         switches={"steps": "one"},
+    ),
+    Mistake(
+        "one_step_each",
+        "Each value covers the single step that arrives at state t.",
+        "How many steps lie between state 0 and the last one?",
+        switches={"steps": "arriving at each"},
+    ),
+    Mistake(
+        "slopes_apart_from_matrices",
+        "All slopes are multiplied first, and then a power of W_h: the steps lose their order.",
+        "Does slope times W_h times slope equal slope times slope times W_h?",
+        switches={"steps": "slopes first, then powers"},
     ),
     Mistake(
         "last_step_only",
@@ -1706,6 +1920,18 @@ _REACH_MISTAKES = [
         "The values are divided by the first of them.",
         "Which value is 1 in any case?",
         switches={"result": "relative to the first"},
+    ),
+    Mistake(
+        "capped_at_1",
+        "Values above 1 are cut off.",
+        "May a state reach further than 1?",
+        switches={"result": "capped"},
+    ),
+    Mistake(
+        "norms_times_slopes",
+        "You multiply a power of the norm of W_h with all slopes of all entries.",
+        "Does a change pass through every entry one after the other, or through all of them at once?",
+        switches={"result": "norms times slopes"},
     ),
     Mistake(
         "logarithm",

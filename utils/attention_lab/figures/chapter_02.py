@@ -84,7 +84,8 @@ def reach_chart() -> Chart:
 
 def _reach_title(data: Mapping[str, Line]) -> str:
     distance, value = (float(part[0]) for part in data[CHOSEN])
-    return f"A change {distance:.0f} back moves the last state by {value:.1g} of its size"
+    words = "word" if distance == 1 else "words"
+    return f"A change {distance:.0f} {words} back moves the last state by {value:.1g} of its size"
 
 
 # -- one summary for everything -----------------------------------------------------------------------------------
