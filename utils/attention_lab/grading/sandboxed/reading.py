@@ -74,7 +74,11 @@ def _without_magics(source: str) -> str:
 
 
 def _reading(code: str, tree: ast.Module, table: symtable.SymbolTable) -> Reading:
-    makes = [s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()]
+    bound = [s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()]
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    deleted = {node.id for node in names if isinstance(node.ctx, ast.Del)} - stored
+    makes = [name for name in bound if name not in deleted]
     defines = [node.name for node in _top_level(tree.body) if isinstance(node, _DEFINITIONS)]
     answers = [name for node in ast.walk(tree) if (name := _answered(node))]
     uses = sorted(set(_used(table)))
