@@ -29,7 +29,7 @@ from attention_lab.models.training import (
     weighted_loss,
 )
 
-SHORT = Recipe("short", layers=2, width=32, steps=20, stories=6, recitals=2, warmup=5, rate=1e-2)
+TINY = Recipe("tiny", layers=2, width=32, steps=20, short_steps=10, stories=6, recitals=2, warmup=5, rate=1e-2)
 
 
 @pytest.fixture(scope="module")
@@ -38,60 +38,68 @@ def tokenizer() -> Tokenizer:
 
 
 def test_a_short_run_lowers_the_loss_on_stories_it_has_not_seen(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    trained = train(SHORT, quiet=True)
-    unseen = next(batches(replace(SHORT, steps=1, seed=77), tokenizer))
+    trained = train(TINY, quiet=True)
+    unseen = next(batches(replace(TINY, steps=1, short_steps=0, seed=77), tokenizer))
     with torch.no_grad():
-        untrained = new_model(SHORT, tokenizer.get_vocab_size())
+        untrained = new_model(TINY, tokenizer.get_vocab_size())
         before = float(weighted_loss(untrained(unseen.ids).logits, unseen))
         after = float(weighted_loss(trained.model(unseen.ids).logits, unseen))
-    assert len(trained.losses) == SHORT.steps
+    assert len(trained.losses) == TINY.steps
     assert after < before - 0.8
     save(trained, tmp_path)
-    assert torch.equal(load("short", tmp_path).model(unseen.ids).logits, trained.model(unseen.ids).logits)
+    assert torch.equal(load("tiny", tmp_path).model(unseen.ids).logits, trained.model(unseen.ids).logits)
 
 
 def test_the_same_seed_trains_the_same_model_and_another_seed_another() -> None:
-    recipe = replace(SHORT, steps=2)
+    recipe = replace(TINY, steps=2)
     assert train(recipe, quiet=True).losses == train(recipe, quiet=True).losses
     assert train(replace(recipe, seed=1), quiet=True).losses != train(recipe, quiet=True).losses
 
 
 def test_answers_weigh_more_and_padding_nothing(tokenizer: Tokenizer) -> None:
     made = story(Random(1))
-    ids, weights = document(made, tokenizer, SHORT)
+    ids, weights = document(made, tokenizer, TINY, 128)
     answers = {made.words[decision.answer_at] for decision in made.decisions}
-    heavy = {tokenizer.decode([number]).strip() for number in ids[weights == SHORT.answer_weight].tolist()}
+    heavy = {tokenizer.decode([number]).strip() for number in ids[weights == TINY.answer_weight].tolist()}
     assert heavy == answers
-    assert set(weights.tolist()) == {0.0, 1.0, SHORT.answer_weight}
+    assert set(weights.tolist()) == {0.0, 1.0, TINY.answer_weight}
     length = 1 + len(tokenizer.encode(made.text).ids)
     assert (weights[length:] == 0).all()
     assert (weights[1:length] > 0).all()
 
 
 def test_of_a_recital_only_what_repetition_tells_weighs(tokenizer: Tokenizer) -> None:
-    ids, weights = document(recital(Random(2), 30, 12), tokenizer, SHORT)
-    assert np.flatnonzero(weights).tolist() == list(range(13, 31))
-    assert (ids[13:31] == ids[1:19]).all()
+    ids, weights = document(recital(Random(2), 30, 12), tokenizer, TINY, 128)
+    assert np.flatnonzero(weights).tolist() == list(range(14, 31))  # tokens count from the start token
+    assert (ids[14:31] == ids[2:19]).all()
 
 
 def test_weights_and_tokens_stay_together_when_the_start_token_is_left_out(tokenizer: Tokenizer) -> None:
     numbers = {tokenizer.encode(word).ids[0] for word in _answers()}
-    batch = next(batches(replace(SHORT, steps=1, stories=12), tokenizer))
+    batch = next(batches(replace(TINY, steps=1, stories=12), tokenizer))
     assert {0} < set((batch.ids[:, 0] == 0).int().tolist())  # some begin with the start token, some do not
-    heavy = batch.ids[:, 1:][batch.weights == SHORT.answer_weight]
+    heavy = batch.ids[:, 1:][batch.weights == TINY.answer_weight]
     assert set(heavy.tolist()) <= numbers
+
+
+def test_short_documents_stand_anywhere_in_the_position_table(tokenizer: Tokenizer) -> None:
+    short, full = (next(batches(replace(TINY, steps=1, short_steps=n), tokenizer)) for n in (1, 0))
+    assert len(set(short.places[:, 0].tolist())) > 3
+    assert (short.places.diff(dim=1) == 1).all()
+    assert short.places.max() < TINY.positions
+    assert (full.places == torch.arange(TINY.positions)).all()
 
 
 def test_the_loss_is_the_weighted_mean() -> None:
     logits = torch.zeros(1, 3, 4)
     logits[0, 0, 1] = 50.0
     ids = torch.tensor([[0, 1, 2]])  # the first guess is right (loss 0), the second one of four (loss log 4)
-    loss = weighted_loss(logits, Batch(ids, torch.tensor([[3.0, 1.0]])))
+    loss = weighted_loss(logits, Batch(ids, torch.arange(3)[None], torch.tensor([[3.0, 1.0]])))
     assert float(loss) == pytest.approx(np.log(4) / 4)
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    recipe = replace(SHORT, steps=100, warmup=10, decay_from=0.5, rate=1.0)
+    recipe = replace(TINY, steps=100, warmup=10, decay_from=0.5, rate=1.0)
     rates = [learning_rate(recipe, step) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert rates[10:50] == [1.0] * 40
@@ -100,9 +108,9 @@ def test_the_rate_rises_stays_and_falls() -> None:
 
 
 def test_position_rows_stay_zero_where_the_recipe_says_so() -> None:
-    trained = train(replace(SHORT, steps=2, learned_positions=False), quiet=True)
+    trained = train(replace(TINY, steps=2, learned_positions=False), quiet=True)
     assert not trained.model.transformer.wpe.weight.any()
-    assert train(replace(SHORT, steps=1), quiet=True).model.transformer.wpe.weight.any()
+    assert train(replace(TINY, steps=1), quiet=True).model.transformer.wpe.weight.any()
 
 
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

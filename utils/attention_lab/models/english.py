@@ -28,6 +28,25 @@ DECISIONS = 4
 
 
 @dataclass(frozen=True)
+class Size:
+    """How large stories are.
+
+    Attributes:
+        length: words in a story.
+        decisions: about so many different ambiguous words.
+        furthest: the longest distance between a cue and its ambiguous word, in words; the shortest is 1.
+    """
+
+    length: int = LENGTH
+    decisions: int = DECISIONS
+    furthest: int = FURTHEST
+
+
+#: Stories as they are measured, and short ones to learn from first.
+FULL, SHORT = Size(), Size(length=44, decisions=2, furthest=24)
+
+
+@dataclass(frozen=True)
 class Sense:
     """One meaning of an ambiguous word.
 
@@ -55,36 +74,36 @@ def _sense(name: str, cues: str, verbs: str, adjectives: str) -> Sense:
 #: The ambiguous words and their two senses each.
 AMBIGUOUS: dict[str, tuple[Sense, Sense]] = {
     "bank": (
-        _sense("water", "boat river", "flooded eroded", "muddy grassy"),
-        _sense("money", "clerk loan", "lent paid", "closed rich"),
+        _sense("water", "boat", "flooded", "muddy"),
+        _sense("money", "clerk", "lent", "closed"),
     ),
     "bat": (
-        _sense("animal", "cave insect", "flew squeaked", "hungry furry"),
-        _sense("game", "player ball", "swung cracked", "wooden taped"),
+        _sense("animal", "cave", "flew", "hungry"),
+        _sense("game", "player", "swung", "wooden"),
     ),
     "light": (
-        _sense("lamp", "candle lantern", "flickered glowed", "dim golden"),
-        _sense("signal", "driver road", "changed blinked", "red amber"),
+        _sense("lamp", "candle", "flickered", "dim"),
+        _sense("signal", "driver", "changed", "red"),
     ),
     "spring": (
-        _sense("source", "stream moss", "bubbled dried", "clear cold"),
-        _sense("coil", "clock sofa", "snapped uncoiled", "rusty tight"),
+        _sense("source", "stream", "bubbled", "clear"),
+        _sense("coil", "clock", "snapped", "rusty"),
     ),
     "crane": (
-        _sense("bird", "marsh nest", "waded danced", "shy slender"),
-        _sense("machine", "builder girder", "lifted swivelled", "steel noisy"),
+        _sense("bird", "marsh", "waded", "shy"),
+        _sense("machine", "builder", "lifted", "steel"),
     ),
     "seal": (
-        _sense("animal", "iceberg fish", "dived barked", "wet sleek"),
-        _sense("stamp", "letter wax", "melted broke", "royal official"),
+        _sense("animal", "iceberg", "dived", "wet"),
+        _sense("stamp", "letter", "melted", "royal"),
     ),
     "match": (
-        _sense("fire", "stove smoke", "burned flared", "charred lit"),
-        _sense("contest", "referee crowd", "ended began", "fair tied"),
+        _sense("fire", "stove", "burned", "charred"),
+        _sense("contest", "referee", "ended", "fair"),
     ),
     "trunk": (
-        _sense("tree", "forest leaf", "grew rotted", "mossy hollow"),
-        _sense("luggage", "traveller train", "opened rattled", "packed heavy"),
+        _sense("tree", "forest", "grew", "mossy"),
+        _sense("luggage", "traveller", "opened", "packed"),
     ),
 }
 
@@ -195,17 +214,18 @@ class Recital:
         return " ".join(self.words)
 
 
-def stories(count: int, seed: int, distances: Sequence[int] | None = None) -> Iterator[Story]:
+def stories(count: int, seed: int, distances: Sequence[int] | None = None, size: Size = FULL) -> Iterator[Story]:
     """`count` stories.
 
     Args:
         count: how many.
         seed: the same seed gives the same stories.
-        distances: the first decision of each story has one of these distances, in turn; any from 1 to 64 when None.
+        distances: one decision of each story has one of these distances, in turn; any in reach when None.
+        size: how large the stories are.
     """
     rng = Random(seed)
     for i in range(count):
-        yield story(rng, None if distances is None else distances[i % len(distances)])
+        yield story(rng, None if distances is None else distances[i % len(distances)], size)
 
 
 def recitals(count: int, seed: int, length: int = LENGTH, periods: tuple[int, int] = (8, 50)) -> Iterator[Recital]:
@@ -215,27 +235,28 @@ def recitals(count: int, seed: int, length: int = LENGTH, periods: tuple[int, in
         yield recital(rng, length, rng.randint(*periods))
 
 
-def story(rng: Random, distance: int | None = None) -> Story:
+def story(rng: Random, distance: int | None = None, size: Size = FULL) -> Story:
     """One story.
 
     Args:
         rng: where all chance comes from.
-        distance: between cue and ambiguous word of one of its decisions, in words, from 1 to 64; drawn when None.
+        distance: between cue and ambiguous word of one of its decisions, in words, from 1 on; drawn when None.
+        size: how large it is.
 
     Raises:
         ValueError: for a distance out of reach.
     """
-    if distance is not None and not 1 <= distance <= FURTHEST:
-        raise ValueError(f"a distance is from 1 to {FURTHEST} words, not {distance}")
+    if distance is not None and not 1 <= distance <= size.furthest:
+        raise ValueError(f"a distance is from 1 to {size.furthest} words, not {distance}")
     cast = _Cast(rng)
     while True:
-        wanted = [distance or rng.randint(1, FURTHEST), *(rng.randint(1, FURTHEST) for _ in range(DECISIONS - 1))]
-        plans = [
-            _plan(rng, cast, word, d) for word, d in zip(rng.sample(sorted(AMBIGUOUS), DECISIONS), wanted, strict=True)
-        ]
-        placed = _place(rng, plans)
+        wanted = [rng.randint(1, size.furthest) for _ in range(size.decisions)]
+        wanted[0] = distance or wanted[0]
+        words = rng.sample(sorted(AMBIGUOUS), size.decisions)
+        plans = [_plan(rng, cast, word, d) for word, d in zip(words, wanted, strict=True)]
+        placed = _place(rng, plans, size.length)
         if placed:
-            return _write(rng, cast, placed)
+            return _write(rng, cast, placed, size.length)
 
 
 def recital(rng: Random, length: int, period: int) -> Recital:
@@ -332,12 +353,14 @@ def _telling(rng: Random, cast: _Cast, cue: str, room: int) -> _Block:
     return _Block((*start, cue, *tail, "."), cue=len(start))
 
 
-def _place(rng: Random, plans: list[_Plan], tries: int = 60) -> list[tuple[int, int, _Block, _Plan]] | None:
+def _place(
+    rng: Random, plans: list[_Plan], length: int, tries: int = 60
+) -> list[tuple[int, int, _Block, _Plan]] | None:
     """(start, number of the plan, block, plan) in order of start, no two overlapping; None where no luck was had."""
     for _ in range(tries):
         found = []
         for i, plan in enumerate(plans):
-            start = rng.randint(0, LENGTH - plan.span)
+            start = rng.randint(0, length - plan.span)
             found += [(start + offset, i, block, plan) for offset, block in plan.blocks]
         found.sort(key=lambda item: item[0])
         if all(a[0] + len(a[2].words) <= b[0] for a, b in pairwise(found)):
@@ -345,7 +368,7 @@ def _place(rng: Random, plans: list[_Plan], tries: int = 60) -> list[tuple[int, 
     return None
 
 
-def _write(rng: Random, cast: _Cast, placed: list[tuple[int, int, _Block, _Plan]]) -> Story:
+def _write(rng: Random, cast: _Cast, placed: list[tuple[int, int, _Block, _Plan]], length: int) -> Story:
     words: list[str] = []
     marks: dict[int, dict[str, int]] = {}
     for start, i, block, _ in placed:
@@ -355,7 +378,7 @@ def _write(rng: Random, cast: _Cast, placed: list[tuple[int, int, _Block, _Plan]
             if where is not None:
                 marks.setdefault(i, {})[mark] = len(words) + where
         words += block.words
-    words += _filling(rng, cast, LENGTH - len(words))
+    words += _filling(rng, cast, length - len(words))
     plans = {i: plan for _, i, _, plan in placed}
     decisions = [
         Decision(plan.word, plan.sense, plan.cue, marks[i]["cue"], marks[i]["word"], marks[i]["answer"])

@@ -32,7 +32,7 @@ def make(name: str = "lab", seed: int | None = None, steps: int | None = None, o
     """
     if name not in RECIPES:
         raise ValueError(f"there is no recipe for {name!r}; there are {', '.join(RECIPES)}")
-    changes = {key: value for key, value in (("seed", seed), ("steps", steps)) if value is not None}
+    changes: dict[str, Any] = {key: value for key, value in (("seed", seed), ("steps", steps)) if value is not None}
     recipe = replace(RECIPES[name], **changes)
     if recipe.steps < 1 or recipe.seed < 0:
         raise ValueError(f"steps are 1 or more and seeds 0 or more, not {recipe.steps} and {recipe.seed}")

@@ -22,11 +22,13 @@ from tokenizers import Tokenizer
 from torch import nn
 from tqdm import tqdm
 
-from attention_lab.models.english import Recital, Story, recitals, stories
+from attention_lab.models.english import FULL, SHORT, Recital, Size, Story, recitals, stories
 from attention_lab.models.words import START, save_tokenizer, train_tokenizer
 
 #: The seed of the stories that a model is trained on is this plus its own; evaluation uses seeds below 1,000.
 TRAINING_SEED = 1_000
+#: Tokens beyond the number of words that a short document has room for: the start token, pieces of rare words.
+ROOM = 4
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Recipe:
         positions: how many tokens the model can read at once, T.
         learned_positions: False keeps the position rows at zero.
         steps: optimiser steps.
-        stories, recitals: documents of each kind in a batch.
+        short_steps: so many of them, the first ones, see short documents at random places of the position table.
+        stories, recitals: documents of each kind in a batch, twice as many while they are short.
         rate: the highest learning rate, after `warmup` steps; it falls in a line to nothing from `decay_from` on.
         answer_weight: how much a deciding answer weighs in the loss against another token of a story.
         recital_weight: the same of a token of a recital that repetition makes predictable; the others weigh nothing.
@@ -52,13 +55,14 @@ class Recipe:
     width: int = 64
     positions: int = 128
     learned_positions: bool = True
-    steps: int = 2000
+    steps: int = 1300
+    short_steps: int = 600
     stories: int = 16
-    recitals: int = 4
+    recitals: int = 6
     rate: float = 3e-3
     warmup: int = 100
     decay_from: float = 0.5
-    answer_weight: float = 16.0
+    answer_weight: float = 12.0
     recital_weight: float = 1.0
     seed: int = 0
 
@@ -76,10 +80,12 @@ class Batch:
 
     Attributes:
         ids: (B, T).
+        places: (B, T), the row of the position table that each token gets.
         weights: (B, T - 1), what predicting token t + 1 from row t counts in the loss.
     """
 
     ids: torch.Tensor
+    places: torch.Tensor
     weights: torch.Tensor
 
 
@@ -127,14 +133,13 @@ def _sinusoids(positions: int, width: int) -> torch.Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def document(item: Story | Recital, tokenizer: Tokenizer, recipe: Recipe) -> tuple[np.ndarray, np.ndarray]:
-    """A document's tokens with the start token, (T,), and the weight of predicting each, (T,), both padded."""
+def document(item: Story | Recital, tokenizer: Tokenizer, recipe: Recipe, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """A document's tokens with the start token and the weight of predicting each, (length,) both, cut or padded."""
     coded = tokenizer.encode(item.text)
-    length = recipe.positions
     ids = np.zeros(length, dtype=np.int64)
     weights = np.zeros(length, dtype=np.float32)
     words = [-1, *(word for word in coded.word_ids if word is not None)][:length]
-    tokens = [tokenizer.token_to_id(START), *coded.ids][:length]
+    tokens = np.array([tokenizer.token_to_id(START), *coded.ids][:length])
     ids[: len(tokens)] = tokens
     if isinstance(item, Recital):
         repeated = np.flatnonzero(np.array(words) >= item.period + 1)
@@ -147,17 +152,28 @@ def document(item: Story | Recital, tokenizer: Tokenizer, recipe: Recipe) -> tup
 
 
 def batches(recipe: Recipe, tokenizer: Tokenizer) -> Iterator[Batch]:
-    """As many batches as the recipe has steps. In one story of four the start token is left out."""
+    """As many batches as the recipe has steps: short documents first, then full ones."""
+    short = min(recipe.short_steps, recipe.steps)
+    yield from _batches(recipe, tokenizer, SHORT, short, (2 * recipe.stories, 2 * recipe.recitals), (4, 20))
+    yield from _batches(recipe, tokenizer, FULL, recipe.steps - short, (recipe.stories, recipe.recitals), (8, 50))
+
+
+def _batches(
+    recipe: Recipe, tokenizer: Tokenizer, size: Size, steps: int, of_each: tuple[int, int], periods: tuple[int, int]
+) -> Iterator[Batch]:
+    """In one document of four the start token is left out; short ones stand anywhere in the position table."""
     seed = TRAINING_SEED + recipe.seed
     chance = np.random.default_rng(seed)
-    told = stories(recipe.steps * recipe.stories, seed)
-    recited = recitals(recipe.steps * recipe.recitals, seed)
-    for _ in range(recipe.steps):
-        rows = [document(next(told), tokenizer, recipe) for _ in range(recipe.stories)]
-        rows += [document(next(recited), tokenizer, recipe) for _ in range(recipe.recitals)]
+    length = recipe.positions if size is FULL else size.length + ROOM
+    told = stories(steps * of_each[0], seed, size=size)
+    recited = recitals(steps * of_each[1], seed, size.length, periods)
+    for _ in range(steps):
+        items = [next(told) for _ in range(of_each[0])] + [next(recited) for _ in range(of_each[1])]
+        rows = [document(item, tokenizer, recipe, length) for item in items]
         rows = [_without_start(*row) if chance.random() < 0.25 else row for row in rows]
         ids, weights = (np.stack(part) for part in zip(*rows, strict=True))
-        yield Batch(torch.from_numpy(ids), torch.from_numpy(weights[:, 1:].copy()))
+        places = np.arange(length) + chance.integers(0, recipe.positions - length + 1, size=(len(rows), 1))
+        yield Batch(torch.from_numpy(ids), torch.from_numpy(places), torch.from_numpy(weights[:, 1:].copy()))
 
 
 def _without_start(ids: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +211,7 @@ def train(recipe: Recipe, quiet: bool = False) -> Trained:
     for step, batch in enumerate(bar):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(recipe, step)
-        loss = weighted_loss(model(batch.ids, use_cache=False).logits, batch)
+        loss = weighted_loss(model(batch.ids, position_ids=batch.places, use_cache=False).logits, batch)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(learned, 1.0)
