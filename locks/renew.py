@@ -19,8 +19,9 @@ from pathlib import Path
 LOCKS = Path(__file__).resolve().parent
 PYPROJECT = LOCKS.parent / "pyproject.toml"
 
-# torch moves by hand, it is the one package whose build (CPU or GPU) comes from another place.
-KEPT = ["torch==2.13.0"]
+# These move by hand: torch, because its build (CPU or GPU) comes from another place, and transformers, because its
+# cache changes from one minor version to the next.
+KEPT = ["torch==2.13.0", "transformers==5.24.0"]
 
 # The GPU build of torch on Linux names these; the course uses the CPU build, which needs none of them.
 GPU_COMPANIONS = re.compile(r"(nvidia|cuda|triton)\b")

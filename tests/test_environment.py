@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import runpy
@@ -169,6 +170,47 @@ def test_the_locks_are_complete_for_the_running_python():
             assert other in locked, f"{name} needs {need}"
             (pin,) = locked[other].specifier
             assert need.specifier.contains(pin.version, prereleases=True), f"{name} needs {need}, locked at {pin}"
+
+
+# ---------------------------------------------------------------- what the code imports
+
+#: Names of imports where they are not the distribution's (after `_` and `-` are made one).
+DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml"}
+#: Imported where they are there, and said so where they are not.
+OPTIONAL = {"dask", "distributed"}
+
+
+def imported(folder: Path) -> dict[str, Path]:
+    """Top-level names of everything that the Python files of `folder` import, each with one file that does."""
+    found = {}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0]: path for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found[node.module.split(".")[0]] = path
+    return found
+
+
+def undeclared(folder: Path, declared: list[str]) -> dict[str, Path]:
+    """Imports of `folder` that no requirement in `declared` brings."""
+    known = {canonicalize_name(Requirement(line).name) for line in declared}
+    known |= {"attention-lab", "course-setup", *map(canonicalize_name, sys.stdlib_module_names), *OPTIONAL}
+    return {
+        name: path
+        for name, path in imported(folder).items()
+        if canonicalize_name(DISTRIBUTIONS.get(name, name)) not in known
+    }
+
+
+def test_the_package_imports_nothing_that_pyproject_does_not_name():
+    assert undeclared(ROOT / "utils", PROJECT["dependencies"]) == {}
+
+
+def test_an_undeclared_import_is_found(tmp_path):
+    (tmp_path / "a.py").write_text("def f():\n    from numpy.linalg import norm\n", encoding="utf-8")
+    assert undeclared(tmp_path, PROJECT["dependencies"]) == {}
+    assert undeclared(tmp_path, ["torch>=2"]) == {"numpy": tmp_path / "a.py"}
 
 
 # ---------------------------------------------------------------- what the package data says

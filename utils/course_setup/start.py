@@ -26,9 +26,11 @@ COMMANDS = {
     "progress": "where you are",
     "reset": "a clean copy of a chapter; yours is set aside: reset 03",
     "doctor": "is this machine ready? a line for each part, with the mend",
+    "grade": "mark a folder of notebooks: grade FOLDER --out OUT",
     "test": "run the tests (what follows is passed on to pytest)",
     "mistakes": "for authors: how many mistakes each exercise recognises",
     "build": "for authors: write the notebooks from solutions/*.py; `--check` compares",
+    "train": "for authors: train a stored model anew",
 }
 
 
