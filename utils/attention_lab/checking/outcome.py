@@ -137,4 +137,7 @@ def is_number(value: Any) -> bool:
 
 def numbers_agree(got: Any, right: Any, tolerance: float) -> bool:
     """Whether a number answered is the right one within a relative tolerance (0: exact)."""
-    return is_number(got) and math.isclose(float(got), float(right), rel_tol=max(tolerance, 1e-12), abs_tol=0.0)
+    try:
+        return is_number(got) and math.isclose(float(got), float(right), rel_tol=max(tolerance, 1e-12), abs_tol=0.0)
+    except OverflowError:  # a whole number beyond all floats
+        return False

@@ -81,6 +81,8 @@ def _unpacked(packed: Any, body: memoryview, depth: int, count: list[int]) -> An
     if packed is None or isinstance(packed, (bool, int, float, str)):
         return packed
     ((kind, content),) = packed.items()
+    if kind != "open" and not isinstance(content, list):
+        raise Broken("a value without its parts")
     if kind == "array":
         return _array(content, body)
     if kind in ("tuple", "list"):
