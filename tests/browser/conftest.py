@@ -65,6 +65,11 @@ def cannot(reason: str) -> None:
     pytest.skip(reason)
 
 
+def find_browser() -> str | None:
+    """The path of a Chromium, if there is one."""
+    return os.environ.get("ATTENTION_LAB_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 # -- the server ---------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +154,7 @@ def _free_port() -> int:
 
 
 def _environment(home: pathlib.Path) -> dict[str, str]:
-    """Nothing of the user's Jupyter or progress, and no sign of a test runner: the kernel must not be in strict mode."""
+    """Nothing of the user's, and no sign of a test runner: the kernel must not be in strict mode."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -301,7 +306,7 @@ def chromium() -> Iterator[Any]:
         from playwright import sync_api
     except ImportError:
         cannot("Playwright is not installed (it is in the project's extra `test`)")
-    found = os.environ.get("ATTENTION_LAB_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = find_browser()
     if found is None:
         cannot(f"no browser was found; looked for {', '.join(BROWSERS)} and ATTENTION_LAB_CHROMIUM")
     with sync_api.sync_playwright() as playwright:

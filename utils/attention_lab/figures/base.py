@@ -208,7 +208,7 @@ def _name_cells(ax: Axes, queries: Sequence[str], keys: Sequence[str], axes: tup
 
 def _draw_scale(figure: Figure, image: Any, ax: Axes) -> None:
     bar = figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, aspect=28)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8.5, labelcolor=INK, length=0)
     bar.locator = MaxNLocator(5)
 
@@ -373,7 +373,7 @@ def side_by_side(*charts: Chart) -> Chart:
     """One chart made of several, from left to right; its data is a tuple with one entry a chart."""
 
     def chart(figure: Figure) -> Callable[[Sequence[Any]], str]:
-        panels = np.atleast_1d(figure.subfigures(1, len(charts)))
+        panels = figure.subfigures(1, len(charts), squeeze=False)[0]
         updates = [part(panel) for part, panel in zip(charts, panels, strict=True)]
 
         def update(data: Sequence[Any]) -> str:
@@ -500,7 +500,7 @@ def _describe_row(name: str, row: NDArray[np.float64], columns: Sequence[str], l
     if not np.isfinite(row).any():
         return f"{name} has no number"
     peak = float(np.nanmax(np.where(np.isfinite(row), row, np.nan)))
-    best = [columns[i] for i in np.flatnonzero(np.abs(row - peak) < 5e-4 * max(1.0, abs(peak)))]
+    best = [columns[i] for i in np.flatnonzero(np.abs(row - peak) < 5e-4 * max(1.0, abs(peak))).tolist()]
     verb = "looks most at" if looks else "is largest at"
     if len(best) == len(columns) and len(columns) > 1:
         return f"{name} {'looks at all alike' if looks else 'is the same everywhere'} ({short_number(peak)})"
