@@ -155,6 +155,7 @@ def _loop_overwrites_the_sum(h: Array, x: Array, W_h: Array, W_x: Array, b: Arra
     return np.tanh(out + b)
 
 
+# Mistakes with switches are also recognised in pairs; those that hardly come together with another have an answer.
 _RNN_STEP_MISTAKES = [
     Mistake(
         "no_tanh",
@@ -178,19 +179,19 @@ _RNN_STEP_MISTAKES = [
         "tan",
         "The sum goes through the tangent of trigonometry.",
         "Which letter makes the difference between that function and the hyperbolic one?",
-        switches={"activation": "tan"},
+        answer=partial(_rnn_step, activation="tan"),
     ),
     Mistake(
         "sine",
         "The sum goes through the sine.",
         "Which function does the exercise name?",
-        switches={"activation": "sin"},
+        answer=partial(_rnn_step, activation="sin"),
     ),
     Mistake(
         "clipped",
         "The sum is cut off at -1 and 1 instead of being bent smoothly.",
         "What does tanh give for 0.5?",
-        switches={"activation": "clipped"},
+        answer=partial(_rnn_step, activation="clipped"),
     ),
     Mistake(
         "tanh_twice",
@@ -208,31 +209,31 @@ _RNN_STEP_MISTAKES = [
         "softmax",
         "The entries of your new state are positive and sum to 1: the sum goes through a softmax.",
         "Which function does the exercise name, and can its values be negative?",
-        switches={"activation": "softmax"},
+        answer=partial(_rnn_step, activation="softmax"),
     ),
     Mistake(
         "arctan",
         "The sum goes through the arc tangent.",
         "Which function does the exercise name, and which values can it give?",
-        switches={"activation": "arctan"},
+        answer=partial(_rnn_step, activation="arctan"),
     ),
     Mistake(
         "sinh",
         "The sum goes through the hyperbolic sine: nothing keeps the entries between -1 and 1.",
         "Which function does the exercise name, and which values can it give?",
-        switches={"activation": "sinh"},
+        answer=partial(_rnn_step, activation="sinh"),
     ),
     Mistake(
         "halved",
         "The sum is halved before it goes through tanh.",
         "What is done to the three parts besides adding them?",
-        switches={"activation": "halved"},
+        answer=partial(_rnn_step, activation="halved"),
     ),
     Mistake(
         "mean_of_parts",
         "The mean of the three parts goes through tanh, a third of their sum.",
         "What is done to the three parts besides adding them?",
-        switches={"activation": "a third"},
+        answer=partial(_rnn_step, activation="a third"),
     ),
     Mistake(
         "w_h_transposed",
@@ -262,7 +263,7 @@ _RNN_STEP_MISTAKES = [
         "diagonal_only",
         "Each entry of the state meets only its own entry of W_h, the one on the diagonal.",
         "Can one entry of the old state change another entry of the new one?",
-        switches={"past": "diagonal"},
+        answer=partial(_rnn_step, past="diagonal"),
     ),
     Mistake(
         "row_sums",
@@ -286,7 +287,7 @@ _RNN_STEP_MISTAKES = [
         "w_h_applied_twice",
         "W_h is applied to the old state twice, as if two steps went by.",
         "How many steps does one call take?",
-        switches={"past": "twice"},
+        answer=partial(_rnn_step, past="twice"),
     ),
     Mistake(
         "word_forgotten",
@@ -310,7 +311,7 @@ _RNN_STEP_MISTAKES = [
         "word_through_w_h",
         "The word goes through W_x and then also through W_h.",
         "Which of the two matrices belongs to the word?",
-        switches={"word": "through W_h"},
+        answer=partial(_rnn_step, word="through W_h"),
     ),
     Mistake(
         "no_bias",
@@ -346,7 +347,7 @@ _RNN_STEP_MISTAKES = [
         "past_outside",
         "Only word and bias go through tanh; the old state is added afterwards.",
         "Where does the closing bracket of tanh stand?",
-        switches={"inside": "not the past"},
+        answer=partial(_rnn_step, inside="not the past"),
     ),
     Mistake(
         "three_tanhs",
@@ -370,61 +371,61 @@ _RNN_STEP_MISTAKES = [
         "bias_multiplied",
         "The bias is multiplied with the sum of the other parts.",
         "What would a bias of zero leave of the state?",
-        switches={"inside": "bias multiplied"},
+        answer=partial(_rnn_step, inside="bias multiplied"),
     ),
     Mistake(
         "bias_summed",
         "All entries of the bias are added up, and every entry of the state gets the same sum.",
         "Which entry of the bias belongs to entry 0 of the state?",
-        switches={"inside": "bias summed"},
+        answer=partial(_rnn_step, inside="bias summed"),
     ),
     Mistake(
         "parts_summed",
         "Each product is added up to one number, so all entries of the state get the same.",
         "How many numbers does W_h h hold, and which of them belongs to entry 0?",
-        switches={"inside": "parts summed"},
+        answer=partial(_rnn_step, inside="parts summed"),
     ),
     Mistake(
         "w_h_after_tanh",
         "W_h is applied last, to what came out of tanh.",
         "Which of the two comes first, W_h or tanh?",
-        switches={"inside": "W_h after tanh"},
+        answer=partial(_rnn_step, inside="W_h after tanh"),
     ),
     Mistake(
         "exponential",
         "The sum goes through the exponential function.",
         "Which function does the exercise name, and which values can it give?",
-        switches={"activation": "exp"},
+        answer=partial(_rnn_step, activation="exp"),
     ),
     Mistake(
         "cosine",
         "The sum goes through the cosine.",
         "Which function does the exercise name, and which values can it give?",
-        switches={"activation": "cos"},
+        answer=partial(_rnn_step, activation="cos"),
     ),
     Mistake(
         "absolute_value",
         "The signs of the new state are dropped.",
         "Can tanh give a negative number?",
-        switches={"activation": "absolute"},
+        answer=partial(_rnn_step, activation="absolute"),
     ),
     Mistake(
         "a_bias_each",
         "Each of the two products gets the bias and a tanh of its own, and then they are added.",
         "Is tanh of a sum the sum of the tanhs?",
-        switches={"inside": "a bias each"},
+        answer=partial(_rnn_step, inside="a bias each"),
     ),
     Mistake(
         "bias_through_w_h",
         "The bias is added to the old state and goes through W_h with it.",
         "Which of the three parts does W_h belong to?",
-        switches={"inside": "bias through W_h"},
+        answer=partial(_rnn_step, inside="bias through W_h"),
     ),
     Mistake(
         "tanhs_multiplied",
         "Two tanhs are multiplied, one of the old state's part and one of the word's.",
         "What would the first step give, which starts from zeros?",
-        switches={"inside": "product of tanhs"},
+        answer=partial(_rnn_step, inside="product of tanhs"),
     ),
     Mistake(
         "whole_numbers",
@@ -442,13 +443,13 @@ _RNN_STEP_MISTAKES = [
         "times_old_state",
         "The new state is multiplied with the old one.",
         "What would the first step give, which starts from zeros?",
-        switches={"inside": "times h"},
+        answer=partial(_rnn_step, inside="times h"),
     ),
     Mistake(
         "multiplied",
         "The part from the old state and the part from the word are multiplied, not added.",
         "What would such a network keep of the past after a word whose row is zero?",
-        switches={"inside": "product"},
+        answer=partial(_rnn_step, inside="product"),
     ),
     Mistake(
         "everything_through_w_h",
@@ -466,19 +467,19 @@ _RNN_STEP_MISTAKES = [
         "half_old_half_new",
         "You return the mean of the old and the new state.",
         "Does this step replace the state, or mix it with the old one?",
-        switches={"kept": 0.5, "new": 0.5},
+        answer=partial(_rnn_step, kept=0.5, new=0.5),
     ),
     Mistake(
         "old_state_returned",
         "What comes back is the old state, unchanged.",
         "Which name holds what you computed, and which name do you return?",
-        switches={"kept": 1.0, "new": 0.0},
+        answer=partial(_rnn_step, kept=1.0, new=0.0),
     ),
     Mistake(
         "sign_flipped",
         "Your new state has the opposite sign.",
         "Where does a minus come in?",
-        switches={"new": -1.0},
+        answer=partial(_rnn_step, new=-1.0),
     ),
     Mistake(
         "in_place",
@@ -772,13 +773,13 @@ _RNN_STATES_MISTAKES = [
         "h0_added_each_time",
         "h0 is added to the state at every step.",
         "How often is the start needed?",
-        switches={"carried": "sum"},
+        answer=partial(_rnn_states, carried="sum"),
     ),
     Mistake(
         "two_steps_back",
         "Each step starts from the state two words earlier.",
         "Which state is the newest when word t is read?",
-        switches={"carried": "two before"},
+        answer=partial(_rnn_states, carried="two before"),
     ),
     Mistake(
         "starts_from_zeros",
@@ -790,7 +791,7 @@ _RNN_STATES_MISTAKES = [
         "starts_from_ones",
         "The first step starts from ones; h0 has no effect.",
         "Which of the arguments could be left out without any change?",
-        switches={"start": "ones"},
+        answer=partial(_rnn_states, start="ones"),
     ),
     Mistake(
         "start_included",
@@ -850,7 +851,7 @@ _RNN_STATES_MISTAKES = [
         "entries_summed",
         "Each state is added up to one number.",
         "How many numbers does a state have?",
-        switches={"returned": "sum of each"},
+        answer=partial(_rnn_states, returned="sum of each"),
     ),
     Mistake(
         "running_sum",
@@ -862,13 +863,13 @@ _RNN_STATES_MISTAKES = [
         "running_mean",
         "Row t is the mean of the states up to word t.",
         "Does a row of the answer hold one state or several?",
-        switches={"returned": "mean so far"},
+        answer=partial(_rnn_states, returned="mean so far"),
     ),
     Mistake(
         "mean_of_states",
         "One vector comes back, the mean of all states.",
         "How many states does a sentence of T words have?",
-        switches={"returned": "mean"},
+        answer=partial(_rnn_states, returned="mean"),
     ),
     Mistake(
         "last_row_empty",
@@ -886,7 +887,7 @@ _RNN_STATES_MISTAKES = [
         "changes",
         "Row t is by how much the state changed at word t.",
         "What does the next step need: the state, or what was new in it?",
-        switches={"returned": "changes"},
+        answer=partial(_rnn_states, returned="changes"),
     ),
     Mistake(
         "one_row_late",
@@ -922,13 +923,13 @@ _RNN_STATES_MISTAKES = [
         "first_word_again",
         "The first word is read again and again.",
         "Which index changes in your loop?",
-        switches={"reading": "first word again and again"},
+        answer=partial(_rnn_states, reading="first word again and again"),
     ),
     Mistake(
         "last_word_again",
         "The last word is read again and again.",
         "Which index changes in your loop?",
-        switches={"reading": "last word again and again"},
+        answer=partial(_rnn_states, reading="last word again and again"),
     ),
     Mistake(
         "word_before",
@@ -940,19 +941,19 @@ _RNN_STATES_MISTAKES = [
         "word_after",
         "Step t reads the word after word t: it looks ahead.",
         "Which word belongs to row t of the answer?",
-        switches={"reading": "word after"},
+        answer=partial(_rnn_states, reading="word after"),
     ),
     Mistake(
         "sum_of_words",
         "Each step reads the sum of all words so far.",
         "What does a step read: one word, or all of them again?",
-        switches={"reading": "sum so far"},
+        answer=partial(_rnn_states, reading="sum so far"),
     ),
     Mistake(
         "mean_word",
         "Every step reads the mean of all words.",
         "What does a step read: one word, or all of them at once?",
-        switches={"reading": "mean"},
+        answer=partial(_rnn_states, reading="mean"),
     ),
     Mistake(
         "first_word_skipped",
@@ -970,13 +971,13 @@ _RNN_STATES_MISTAKES = [
         "first_word_twice",
         "The first word is read twice, and T + 1 rows come back.",
         "How often is a step taken before the loop?",
-        switches={"reading": "first twice"},
+        answer=partial(_rnn_states, reading="first twice"),
     ),
     Mistake(
         "each_word_twice",
         "Every word is read twice, and 2 T rows come back.",
         "How often is a step taken in one turn of the loop?",
-        switches={"reading": "each twice"},
+        answer=partial(_rnn_states, reading="each twice"),
     ),
     Mistake(
         "no_tanh",
@@ -1000,7 +1001,7 @@ _RNN_STATES_MISTAKES = [
         "words_ignored",
         "The states do not depend on the words.",
         "Where does the row of word t enter?",
-        switches={"step": partial(_rnn_step, word="none")},
+        answer=partial(_rnn_states, step=partial(_rnn_step, word="none")),
     ),
     Mistake(
         "bias_outside",
@@ -1042,61 +1043,61 @@ _RNN_STATES_MISTAKES = [
         "bias_twice",
         "The bias is added twice at each step.",
         "Which function has already got one step right?",
-        switches={"step": partial(_rnn_step, bias=2.0)},
+        answer=partial(_rnn_states, step=partial(_rnn_step, bias=2.0)),
     ),
     Mistake(
         "word_outside",
         "Only the state before goes through tanh; word and bias are added afterwards.",
         "Which function has already got one step right?",
-        switches={"step": partial(_rnn_step, inside="not the word")},
+        answer=partial(_rnn_states, step=partial(_rnn_step, inside="not the word")),
     ),
     Mistake(
         "word_squashed",
         "The word's row goes through tanh before it meets W_x.",
         "Which function has already got one step right?",
-        switches={"step": partial(_rnn_step, word="tanh(x)")},
+        answer=partial(_rnn_states, step=partial(_rnn_step, word="tanh(x)")),
     ),
     Mistake(
         "entries_averaged",
         "Each state is averaged to one number.",
         "How many numbers does a state have?",
-        switches={"returned": "mean of each"},
+        answer=partial(_rnn_states, returned="mean of each"),
     ),
     Mistake(
         "first_entry_only",
         "Only the first entry of each state comes back.",
         "How many numbers does a state have?",
-        switches={"returned": "first of each"},
+        answer=partial(_rnn_states, returned="first of each"),
     ),
     Mistake(
         "first_state_dropped",
         "All words are read, but the state after the first of them is left out.",
         "How many words have been read when the first row of the answer is written?",
-        switches={"returned": "without the first"},
+        answer=partial(_rnn_states, returned="without the first"),
     ),
     Mistake(
         "start_at_the_end",
         "h0 stands in the last row, behind the states.",
         "How many words have been read when the last row of the answer is written?",
-        switches={"returned": "start at the end"},
+        answer=partial(_rnn_states, returned="start at the end"),
     ),
     Mistake(
         "start_added_to_all",
         "h0 is added to every state of the answer.",
         "How often is the start needed?",
-        switches={"returned": "start added"},
+        answer=partial(_rnn_states, returned="start added"),
     ),
     Mistake(
         "start_through_w_h",
         "W_h is applied to h0 before the first step, which applies it again.",
         "What does one step do to the state that it is given?",
-        switches={"start": "W_h h0"},
+        answer=partial(_rnn_states, start="W_h h0"),
     ),
     Mistake(
         "first_word_read_before",
         "The first word is read once before the loop and again inside it.",
         "How often is a step taken before the loop?",
-        switches={"start": "one step on"},
+        answer=partial(_rnn_states, start="one step on"),
     ),
     Mistake(
         "one_array",
@@ -1195,30 +1196,31 @@ def reach(states: Array, W_h: Array) -> Array:
     return _reach(states, W_h)
 
 
-_NORMS: dict[str, Callable[[Array], float]] = {
-    "spectral": lambda J: float(np.linalg.norm(J, 2)),
-    "Frobenius": lambda J: float(np.linalg.norm(J)),
-    "radius": lambda J: float(np.abs(np.linalg.eigvals(J)).max()),
-    "largest entry": lambda J: float(np.abs(J).max()),
-    "mean entry": lambda J: float(np.abs(J).mean()),
-    "sum of entries": lambda J: float(np.abs(J).sum()),
-    "column sums": lambda J: float(np.linalg.norm(J, 1)),
-    "row sums": lambda J: float(np.linalg.norm(J, np.inf)),
-    "nuclear": lambda J: float(np.linalg.norm(J, "nuc")),
-    "smallest": lambda J: float(np.linalg.norm(J, -2)),
-    "signed sum": lambda J: float(J.sum()),
-    "signed largest": lambda J: float(J.max()),
-    "signed determinant": lambda J: float(np.linalg.det(J)),
-    "largest real part": lambda J: float(np.linalg.eigvals(J).real.max()),
-    "determinant": lambda J: float(abs(np.linalg.det(J))),
-    "trace": lambda J: float(abs(np.trace(J))),
-    "squared": lambda J: float(np.linalg.norm(J, 2) ** 2),
-    "per entry": lambda J: float(np.linalg.norm(J) / np.sqrt(J.size)),
-    "per row": lambda J: float(np.linalg.norm(J) / np.sqrt(len(J))),
-    "mean of singular values": lambda J: float(np.linalg.norm(J, "nuc") / len(J)),
-    "longest row": lambda J: float(np.linalg.norm(J, axis=1).max()),
-    "longest column": lambda J: float(np.linalg.norm(J, axis=0).max()),
-    "of ones": lambda J: float(np.linalg.norm(J.sum(axis=1)) / np.sqrt(len(J))),
+#: Of a stack of matrices, (T, m, m) → (T,): the judge tries thousands of pairs of mistakes, so no loop over t.
+_NORMS: dict[str, Callable[[Array], Array]] = {
+    "spectral": lambda J: np.linalg.svd(J, compute_uv=False)[:, 0],
+    "Frobenius": lambda J: np.sqrt((J**2).sum(axis=(1, 2))),
+    "radius": lambda J: np.abs(np.linalg.eigvals(J)).max(axis=1),
+    "largest entry": lambda J: np.abs(J).max(axis=(1, 2)),
+    "mean entry": lambda J: np.abs(J).mean(axis=(1, 2)),
+    "sum of entries": lambda J: np.abs(J).sum(axis=(1, 2)),
+    "column sums": lambda J: np.abs(J).sum(axis=1).max(axis=1),
+    "row sums": lambda J: np.abs(J).sum(axis=2).max(axis=1),
+    "nuclear": lambda J: np.linalg.svd(J, compute_uv=False).sum(axis=1),
+    "smallest": lambda J: np.linalg.svd(J, compute_uv=False)[:, -1],
+    "signed sum": lambda J: J.sum(axis=(1, 2)),
+    "signed largest": lambda J: J.max(axis=(1, 2)),
+    "signed determinant": np.linalg.det,
+    "largest real part": lambda J: np.linalg.eigvals(J).real.max(axis=1),
+    "determinant": lambda J: np.abs(np.linalg.det(J)),
+    "trace": lambda J: np.abs(np.trace(J, axis1=1, axis2=2)),
+    "squared": lambda J: np.linalg.svd(J, compute_uv=False)[:, 0] ** 2,
+    "per entry": lambda J: np.sqrt((J**2).mean(axis=(1, 2))),
+    "per row": lambda J: np.sqrt((J**2).sum(axis=(1, 2)) / J.shape[1]),
+    "mean of singular values": lambda J: np.linalg.svd(J, compute_uv=False).mean(axis=1),
+    "longest row": lambda J: np.sqrt((J**2).sum(axis=2).max(axis=1)),
+    "longest column": lambda J: np.sqrt((J**2).sum(axis=1).max(axis=1)),
+    "of ones": lambda J: np.sqrt((J.sum(axis=2) ** 2).mean(axis=1)),
 }
 
 _SLOPES: dict[str, Callable[[Array], Array]] = {
@@ -1241,6 +1243,20 @@ _SLOPES: dict[str, Callable[[Array], Array]] = {
     "relu": lambda h: (h > 0).astype(h.dtype),
     "mean": lambda h: np.full_like(h, (1 - h**2).mean()),
 }
+
+
+def _steps(slopes: Array, W: Array, at: str, jacobian: str) -> list[Array]:
+    """∂(state t + 1)/∂(state t) for t = 0 … T - 2."""
+    T, m = slopes.shape
+    rows = {"arrival": range(1, T), "departure": range(T - 1), "last": [T - 1] * (T - 1), "first": [0] * (T - 1)}[at]
+    made: dict[str, Callable[[Array], Array]] = {
+        "rows": lambda s: s[:, None] * W,
+        "columns": lambda s: W * s,
+        "diagonal of W_h": lambda s: np.diag(s * np.diag(W)),
+        "sum": lambda s: np.diag(s) + W,
+        "with a copy": lambda s: np.eye(m) + s[:, None] * W,
+    }
+    return [made[jacobian](slopes[row]) for row in rows]
 
 
 def _joined(total: Array, step: Array, order: str, first_step: bool) -> Array:
@@ -1271,27 +1287,14 @@ def _reach(
     """`reach` with switches that turn it into the mistakes below."""
     T, m = states.shape
     W = {"W_h": W_h, "transposed": W_h.T, "none": np.eye(m), "absolute": np.abs(W_h)}[matrix]
-    slopes = _SLOPES[slope](states)
-    length = _NORMS[norm]
-
-    def one_step(t: int) -> Array:
-        """∂(state t + 1)/∂(state t)."""
-        row = {"arrival": t + 1, "departure": t, "last": T - 1, "first": 0}[at]
-        s = slopes[row]
-        return {
-            "rows": lambda: s[:, None] * W,
-            "columns": lambda: W * s,
-            "diagonal of W_h": lambda: np.diag(s * np.diag(W)),
-            "sum": lambda: np.diag(s) + W,
-            "with a copy": lambda: np.eye(m) + s[:, None] * W,
-        }[jacobian]()
+    slopes, length = _SLOPES[slope](states), _NORMS[norm]
+    one_step = _steps(slopes, W, at, jacobian)
 
     def path(first: int, last: int) -> Array:
         """The product of the steps first … last - 1."""
         total = np.eye(m)
         for t in range(first, last):
-            step = one_step(t)
-            total = _joined(total, step, order, first_step=t == first)
+            total = _joined(total, one_step[t], order, first_step=t == first)
         return total
 
     spans: dict[str, Callable[[int], Array]] = {
@@ -1313,21 +1316,24 @@ def _reach(
         "gradient of the sum": lambda t: np.ones((1, m)) @ path(t, T - 1),
         "gradient of an entry": lambda t: path(t, T - 1)[:1],
     }
-    values = np.array([length(spans[steps](t)) for t in range(T)])
+    values = length(np.array([spans[steps](t) for t in range(T)]))
     if last == "set to 1":
         values[-1] = 1.0
-    singles = np.array([length(one_step(t)) for t in range(T - 1)] + [1.0])
+
+    def singles() -> Array:
+        return np.append(length(np.array(one_step)), 1.0) if one_step else np.ones(1)
+
     results: dict[str, Callable[[], Array]] = {
         "reach": lambda: values,
         "backwards": lambda: values[::-1].copy(),
-        "product of norms": lambda: np.cumprod(singles[::-1])[::-1].copy(),
-        "sum of norms": lambda: np.cumsum(singles[::-1])[::-1].copy(),
+        "product of norms": lambda: np.cumprod(singles()[::-1])[::-1].copy(),
+        "sum of norms": lambda: np.cumsum(singles()[::-1])[::-1].copy(),
         "capped": lambda: np.minimum(values, 1.0),
         "norms times slopes": lambda: np.array(
-            [length(W) ** (T - 1 - t) * float(slopes[t + 1 :].prod()) for t in range(T)]
+            [float(length(W[None])[0]) ** (T - 1 - t) * float(slopes[t + 1 :].prod()) for t in range(T)]
         ),
         "last is zero": lambda: np.concatenate([values[:-1], [0.0]]),
-        "last is the norm of W_h": lambda: np.concatenate([values[:-1], [length(W_h)]]),
+        "last is the norm of W_h": lambda: np.append(values[:-1], length(W_h[None])),
         "last missing": lambda: values[:-1],
         "first missing": lambda: values[1:],
         "one more": lambda: np.concatenate([values, [1.0]]),
@@ -1438,7 +1444,7 @@ _REACH_MISTAKES = [
         "slope_of_the_sigmoid",
         "The slope is taken as h (1 - h), which belongs to the logistic sigmoid.",
         "Which function squashes the state here?",
-        switches={"slope": "h (1 - h)"},
+        answer=partial(_reach, slope="h (1 - h)"),
     ),
     Mistake(
         "state_for_slope",
@@ -1450,7 +1456,7 @@ _REACH_MISTAKES = [
         "tanh_for_slope",
         "tanh of the state stands where the slope of tanh should be.",
         "What is the slope of tanh at h = 0?",
-        switches={"slope": "tanh(h)"},
+        answer=partial(_reach, slope="tanh(h)"),
     ),
     Mistake(
         "slope_twice",
@@ -1462,43 +1468,43 @@ _REACH_MISTAKES = [
         "slope_doubled",
         "The slope is taken as 2 (1 - h²).",
         "What is the slope of tanh at h = 0?",
-        switches={"slope": "doubled"},
+        answer=partial(_reach, slope="doubled"),
     ),
     Mistake(
         "slope_2h",
         "The slope is taken as 2h, which is the slope of a square.",
         "What is the slope of tanh at h = 0?",
-        switches={"slope": "2h"},
+        answer=partial(_reach, slope="2h"),
     ),
     Mistake(
         "slope_1_minus_2h",
         "The slope is taken as 1 - 2h.",
         "What is the slope of tanh for h = -0.5 and for h = 0.5: the same, or not?",
-        switches={"slope": "1 - 2h"},
+        answer=partial(_reach, slope="1 - 2h"),
     ),
     Mistake(
         "slope_with_root",
         "The slope is taken as the square root of 1 - h².",
         "What is the slope of tanh for h = 0.6?",
-        switches={"slope": "root"},
+        answer=partial(_reach, slope="root"),
     ),
     Mistake(
         "absolute_value_for_square",
         "The slope is taken as 1 - |h|, without a square.",
         "What is the slope of tanh for h = 0.5?",
-        switches={"slope": "|h|"},
+        answer=partial(_reach, slope="|h|"),
     ),
     Mistake(
         "slope_of_relu",
         "The slope is taken as 1 where the state is positive, and 0 elsewhere: that belongs to relu.",
         "Which function squashes the state here?",
-        switches={"slope": "relu"},
+        answer=partial(_reach, slope="relu"),
     ),
     Mistake(
         "mean_slope",
         "One mean slope is used for all entries of a state.",
         "Can one entry of a state be near 1 and another near 0?",
-        switches={"slope": "mean"},
+        answer=partial(_reach, slope="mean"),
     ),
     Mistake(
         "slope_at_the_start_of_the_step",
@@ -1510,13 +1516,13 @@ _REACH_MISTAKES = [
         "slope_at_the_last_state",
         "Every step uses the slope at the last state.",
         "Do all steps arrive at the same state?",
-        switches={"at": "last"},
+        answer=partial(_reach, at="last"),
     ),
     Mistake(
         "slope_at_the_first_state",
         "Every step uses the slope at the first state.",
         "Do all steps arrive at the same state?",
-        switches={"at": "first"},
+        answer=partial(_reach, at="first"),
     ),
     Mistake(
         "columns_scaled",
@@ -1528,19 +1534,19 @@ _REACH_MISTAKES = [
         "diagonal_only",
         "Only the diagonal of W_h is used.",
         "Can one entry of a state change another entry of the next state?",
-        switches={"jacobian": "diagonal of W_h"},
+        answer=partial(_reach, jacobian="diagonal of W_h"),
     ),
     Mistake(
         "slope_added",
         "The slope is added to W_h instead of multiplied with it.",
         "What does the chain rule do with the slopes of functions applied one after the other?",
-        switches={"jacobian": "sum"},
+        answer=partial(_reach, jacobian="sum"),
     ),
     Mistake(
         "copy_added",
         "Each step has a 1 on the diagonal added, as if the old state were added to the new one.",
         "Does `rnn_step` replace the state or add to it?",
-        switches={"jacobian": "with a copy"},
+        answer=partial(_reach, jacobian="with a copy"),
     ),
     Mistake(
         "wrong_order",
@@ -1558,7 +1564,7 @@ _REACH_MISTAKES = [
         "steps_added",
         "The steps are added, not multiplied.",
         "If each of three steps halves a change, what is left at the end?",
-        switches={"order": "sum"},
+        answer=partial(_reach, order="sum"),
     ),
     Mistake(
         "w_h_transposed",
@@ -1576,7 +1582,7 @@ _REACH_MISTAKES = [
         "absolute_w_h",
         "The signs of W_h are dropped.",
         "Can two paths through the network cancel?",
-        switches={"matrix": "absolute"},
+        answer=partial(_reach, matrix="absolute"),
     ),
     Mistake(
         "frobenius",
@@ -1601,73 +1607,73 @@ _REACH_MISTAKES = [
         "mean_entry",
         "You take the mean of the absolute entries.",
         "What is the mean entry of the unit matrix, and what must the last entry be?",
-        switches={"norm": "mean entry"},
+        answer=partial(_reach, norm="mean entry"),
     ),
     Mistake(
         "sum_of_entries",
         "You take the sum of the absolute entries.",
         "What is that for the unit matrix, and what must the last entry be?",
-        switches={"norm": "sum of entries"},
+        answer=partial(_reach, norm="sum of entries"),
     ),
     Mistake(
         "sum_of_signed_entries",
         "Before the last value, you add up the entries, signs and all.",
         "Can a change be stretched by a negative factor?",
-        switches={"norm": "signed sum", "last": "set to 1"},
+        answer=partial(_reach, norm="signed sum", last="set to 1"),
     ),
     Mistake(
         "largest_signed_entry",
         "You take the largest entry of the matrix, and a large negative one counts for nothing.",
         "How long can the image of a vector of length 1 be when all entries are -0.5?",
-        switches={"norm": "signed largest"},
+        answer=partial(_reach, norm="signed largest"),
     ),
     Mistake(
         "signed_determinant",
         "You take the determinant: how volumes change, not lengths.",
         "Can a length be stretched by a negative factor?",
-        switches={"norm": "signed determinant"},
+        answer=partial(_reach, norm="signed determinant"),
     ),
     Mistake(
         "largest_real_eigenvalue",
         "You take the largest real part of the eigenvalues.",
         "How much can [[0, 9], [0, 0]] stretch a vector, and what are its eigenvalues?",
-        switches={"norm": "largest real part"},
+        answer=partial(_reach, norm="largest real part"),
     ),
     Mistake(
         "norm_1",
         "You take the largest column sum (the 1-norm).",
         "Which of NumPy's norms of a matrix is its largest singular value?",
-        switches={"norm": "column sums"},
+        answer=partial(_reach, norm="column sums"),
     ),
     Mistake(
         "norm_infinity",
         "You take the largest row sum (the infinity norm).",
         "Which of NumPy's norms of a matrix is its largest singular value?",
-        switches={"norm": "row sums"},
+        answer=partial(_reach, norm="row sums"),
     ),
     Mistake(
         "nuclear",
         "You take the sum of all singular values.",
         "How much can a matrix stretch one vector: by all its singular values at once?",
-        switches={"norm": "nuclear"},
+        answer=partial(_reach, norm="nuclear"),
     ),
     Mistake(
         "smallest_singular_value",
         "You take the smallest singular value: what is left of the least lucky direction.",
         "In which order does `svd` return the singular values?",
-        switches={"norm": "smallest"},
+        answer=partial(_reach, norm="smallest"),
     ),
     Mistake(
         "determinant",
         "You take the absolute determinant: how volumes change, not lengths.",
         "What is the determinant of a matrix that stretches one direction and loses another?",
-        switches={"norm": "determinant"},
+        answer=partial(_reach, norm="determinant"),
     ),
     Mistake(
         "trace",
         "You take the absolute trace.",
         "What is the trace of the unit matrix, and what must the last entry be?",
-        switches={"norm": "trace"},
+        answer=partial(_reach, norm="trace"),
     ),
     Mistake(
         "norm_squared",
@@ -1679,13 +1685,13 @@ _REACH_MISTAKES = [
         "per_entry",
         "The norm is the root of the mean squared entry.",
         "What is that for the unit matrix, and what must the last entry be?",
-        switches={"norm": "per entry"},
+        answer=partial(_reach, norm="per entry"),
     ),
     Mistake(
         "mean_stretch",
         "The norm is the Frobenius norm divided by the root of m: how much a random direction is stretched.",
         "Is the spectral norm about a typical direction, or about the one that is stretched most?",
-        switches={"norm": "per row"},
+        answer=partial(_reach, norm="per row"),
     ),
     Mistake(
         "frobenius_before_the_last",
@@ -1703,49 +1709,49 @@ _REACH_MISTAKES = [
         "sum_of_entries_before_the_last",
         "Before the last value, you take the sum of the absolute entries.",
         "What is that for the unit matrix, which stretches nothing?",
-        switches={"norm": "sum of entries", "last": "set to 1"},
+        answer=partial(_reach, norm="sum of entries", last="set to 1"),
     ),
     Mistake(
         "mean_entry_before_the_last",
         "Before the last value, you take the mean of the absolute entries.",
         "What is that for the unit matrix, which stretches nothing?",
-        switches={"norm": "mean entry", "last": "set to 1"},
+        answer=partial(_reach, norm="mean entry", last="set to 1"),
     ),
     Mistake(
         "per_entry_before_the_last",
         "Before the last value, you take the root of the mean squared entry.",
         "What is that for the unit matrix, which stretches nothing?",
-        switches={"norm": "per entry", "last": "set to 1"},
+        answer=partial(_reach, norm="per entry", last="set to 1"),
     ),
     Mistake(
         "trace_before_the_last",
         "Before the last value, you take the absolute trace.",
         "What is that for the unit matrix, which stretches nothing?",
-        switches={"norm": "trace", "last": "set to 1"},
+        answer=partial(_reach, norm="trace", last="set to 1"),
     ),
     Mistake(
         "mean_singular_value",
         "You take the mean of the singular values.",
         "Is the spectral norm about a typical direction, or about the one that is stretched most?",
-        switches={"norm": "mean of singular values"},
+        answer=partial(_reach, norm="mean of singular values"),
     ),
     Mistake(
         "longest_row",
         "You take the length of the longest row of the matrix.",
         "Which vector does a row show: what a change becomes, or what an entry reacts to?",
-        switches={"norm": "longest row"},
+        answer=partial(_reach, norm="longest row"),
     ),
     Mistake(
         "longest_column",
         "You take the length of the longest column: how far a change of a single entry reaches.",
         "Can a change of several entries at once reach further?",
-        switches={"norm": "longest column"},
+        answer=partial(_reach, norm="longest column"),
     ),
     Mistake(
         "one_direction",
         "You measure how much one direction, all ones, is stretched.",
         "Is the direction that is stretched most always the same?",
-        switches={"norm": "of ones"},
+        answer=partial(_reach, norm="of ones"),
     ),
     Mistake(
         "one_step_only",
@@ -1757,19 +1763,19 @@ _REACH_MISTAKES = [
         "one_step_each",
         "Each value covers the single step that arrives at state t.",
         "How many steps lie between state 0 and the last one?",
-        switches={"steps": "arriving at each"},
+        answer=partial(_reach, steps="arriving at each"),
     ),
     Mistake(
         "slopes_apart_from_matrices",
         "All slopes are multiplied first, and then a power of W_h: the steps lose their order.",
         "Does slope times W_h times slope equal slope times slope times W_h?",
-        switches={"steps": "slopes first, then powers"},
+        answer=partial(_reach, steps="slopes first, then powers"),
     ),
     Mistake(
         "last_step_only",
         "Every value before the last is the norm of the last step alone.",
         "How many steps lie between state 0 and the last one?",
-        switches={"steps": "last one"},
+        answer=partial(_reach, steps="last one"),
     ),
     Mistake(
         "from_the_first_state",
@@ -1787,7 +1793,7 @@ _REACH_MISTAKES = [
         "last_step_missing",
         "The step into the last state is missing from every product.",
         "Which states does your loop go through?",
-        switches={"steps": "last left out"},
+        answer=partial(_reach, steps="last left out"),
     ),
     Mistake(
         "one_step_too_many",
@@ -1805,49 +1811,49 @@ _REACH_MISTAKES = [
         "starts_with_w_h",
         "The product starts with W_h and not with the unit matrix, so each value before the last has one W_h too many.",
         "How many steps lie between the last state and itself?",
-        switches={"steps": "W_h once more", "last": "set to 1"},
+        answer=partial(_reach, steps="W_h once more", last="set to 1"),
     ),
     Mistake(
         "starts_with_ones",
         "The product starts with a matrix full of ones.",
         "Which matrix changes nothing that it is multiplied with?",
-        switches={"steps": "from ones", "last": "set to 1"},
+        answer=partial(_reach, steps="from ones", last="set to 1"),
     ),
     Mistake(
         "starts_with_zeros",
         "The product starts with a matrix of zeros, so everything before the last is 0.",
         "Which matrix changes nothing that it is multiplied with?",
-        switches={"steps": "from zeros", "last": "set to 1"},
+        answer=partial(_reach, steps="from zeros", last="set to 1"),
     ),
     Mistake(
         "slope_only_once",
         "The slope of tanh is used once, at the last state; the steps before are bare powers of W_h.",
         "How often does a change pass through tanh on its way?",
-        switches={"steps": "slope once", "last": "set to 1"},
+        answer=partial(_reach, steps="slope once", last="set to 1"),
     ),
     Mistake(
         "slope_only_once_everywhere",
         "Powers of W_h are multiplied with one slope, that of the last state, also where no step is taken.",
         "How often does a change pass through tanh on its way, and how often on no way at all?",
-        switches={"steps": "slope once"},
+        answer=partial(_reach, steps="slope once"),
     ),
     Mistake(
         "gradient_of_the_sum",
         "You follow the gradient of one number, the sum of the last state, back through the steps.",
         "How many entries does the last state have, and is their sum the whole of it?",
-        switches={"steps": "gradient of the sum", "last": "set to 1"},
+        answer=partial(_reach, steps="gradient of the sum", last="set to 1"),
     ),
     Mistake(
         "gradient_of_one_entry",
         "You follow one entry of the last state back through the steps.",
         "How many entries does the last state have?",
-        switches={"steps": "gradient of an entry"},
+        answer=partial(_reach, steps="gradient of an entry"),
     ),
     Mistake(
         "w_h_once_too_often",
         "W_h is applied once more at the end of every path.",
         "How many steps lie between the last state and itself?",
-        switches={"steps": "W_h once more"},
+        answer=partial(_reach, steps="W_h once more"),
     ),
     Mistake(
         "rows_backwards",
@@ -1865,7 +1871,7 @@ _REACH_MISTAKES = [
         "sum_of_norms",
         "You add up the norms of the steps.",
         "If each of three steps halves a change, what is left at the end?",
-        switches={"result": "sum of norms"},
+        answer=partial(_reach, result="sum of norms"),
     ),
     Mistake(
         "last_is_zero",
@@ -1877,7 +1883,7 @@ _REACH_MISTAKES = [
         "last_is_norm_of_w_h",
         "The last value is the norm of W_h.",
         "How many steps lie between the last state and itself?",
-        switches={"result": "last is the norm of W_h"},
+        answer=partial(_reach, result="last is the norm of W_h"),
     ),
     Mistake(
         "last_left_out",
@@ -1889,61 +1895,61 @@ _REACH_MISTAKES = [
         "first_left_out",
         "T - 1 values come back: the first one is missing.",
         "How far back does your loop go?",
-        switches={"result": "first missing"},
+        answer=partial(_reach, result="first missing"),
     ),
     Mistake(
         "one_value_too_many",
         "T + 1 values come back.",
         "How many states are there, and which of them has the value 1?",
-        switches={"result": "one more"},
+        answer=partial(_reach, result="one more"),
     ),
     Mistake(
         "first_only",
         "One number comes back: the reach of state 0.",
         "How many states are there?",
-        switches={"result": "first only"},
+        answer=partial(_reach, result="first only"),
     ),
     Mistake(
         "normalised",
         "The values are divided by their sum.",
         "What must the last value be?",
-        switches={"result": "relative"},
+        answer=partial(_reach, result="relative"),
     ),
     Mistake(
         "relative_to_the_largest",
         "The values are divided by the largest of them.",
         "May a state reach further than 1?",
-        switches={"result": "relative to the largest"},
+        answer=partial(_reach, result="relative to the largest"),
     ),
     Mistake(
         "relative_to_the_first",
         "The values are divided by the first of them.",
         "Which value is 1 in any case?",
-        switches={"result": "relative to the first"},
+        answer=partial(_reach, result="relative to the first"),
     ),
     Mistake(
         "capped_at_1",
         "Values above 1 are cut off.",
         "May a state reach further than 1?",
-        switches={"result": "capped"},
+        answer=partial(_reach, result="capped"),
     ),
     Mistake(
         "norms_times_slopes",
         "You multiply a power of the norm of W_h with all slopes of all entries.",
         "Does a change pass through every entry one after the other, or through all of them at once?",
-        switches={"result": "norms times slopes"},
+        answer=partial(_reach, result="norms times slopes"),
     ),
     Mistake(
         "logarithm",
         "Logarithms come back.",
         "What is the logarithm of 1, and what must the last value be?",
-        switches={"result": "log"},
+        answer=partial(_reach, result="log"),
     ),
     Mistake(
         "logarithm_to_base_10",
         "Powers of ten come back: logarithms to base 10.",
         "What is the logarithm of 1, and what must the last value be?",
-        switches={"result": "log10"},
+        answer=partial(_reach, result="log10"),
     ),
     Mistake(
         "column",
@@ -1955,7 +1961,7 @@ _REACH_MISTAKES = [
         "products_multiplied_again",
         "Values that cover the whole path already are multiplied with each other once more.",
         "Which states does the value for state 0 already cover?",
-        switches={"result": "running"},
+        answer=partial(_reach, result="running"),
     ),
     Mistake(
         "matrices_returned",

@@ -31,7 +31,7 @@ BY_ITEMS = {
     "LSTM, 256 numbers": ("LSTM", 256),
     "LSTM, 128 numbers": ("LSTM", 128),
     "LSTM, 64 numbers": ("LSTM", 64),
-    "LSTM, 32 numbers": ("LSTM", 32),
+    "GRU, 76 numbers": ("GRU", 76),
     "RNN, 140 numbers": ("RNN", 140),
 }
 NAMES_IGNORED = "names ignored"
