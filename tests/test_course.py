@@ -299,7 +299,9 @@ def test_a_new_lock_is_installed_in_place(made, wheels):
 
 def test_a_lock_with_other_line_ends_is_the_same_lock(made):
     (made / "locks" / "course.txt").write_bytes(b"tiny_course==1.0\r\n")
-    assert said(course(made, None, "progress", PIP_INDEX_URL=DEAD))["tiny"] == "1.0"
+    outcome = course(made, None, "progress", PIP_INDEX_URL=DEAD)
+    assert said(outcome)["tiny"] == "1.0"
+    assert outcome.stderr == ""
 
 
 def test_another_projects_pythonpath_stays_out(made, tmp_path):
