@@ -605,12 +605,6 @@ _SOFTMAX_MISTAKES = [
         switches={"shift": "none", "divide": "nothing"},
     ),
     Mistake(
-        "overflow",
-        "Your exp overflows: with scores near 1000 the pattern is NaN.",
-        "What may be taken away from all scores of a row without changing its softmax?",
-        switches={"shift": "none"},
-    ),
-    Mistake(
         "one_maximum_for_all",
         "One maximum is taken off all rows: a row whose scores lie far below it becomes 0 / 0.",
         "Which scores share a sum, and so may share what is taken away from them?",
@@ -705,6 +699,12 @@ _SOFTMAX_MISTAKES = [
         "The softmax is applied to its own result: your pattern is nearly flat.",
         "How far apart can two numbers between 0 and 1 be, seen by a second softmax?",
         switches={"finish": "twice"},
+    ),
+    Mistake(
+        "overflow",
+        "Your exp overflows: with scores near 1000 the pattern is NaN.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        switches={"shift": "none"},
     ),
 ]
 
