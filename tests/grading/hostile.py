@@ -30,6 +30,7 @@ class Hostile:
         before: cells behind the first one.
         after: cells at the end.
         right: the exercises that pass all the same.
+        later: what stands in the cell of `soft_lookup`; the right answer when empty.
         linux: whether only the protection of Linux stops it, or it needs a Linux system to make sense.
     """
 
@@ -39,6 +40,7 @@ class Hostile:
     after: tuple[str, ...] = ()
     right: frozenset[str] = frozenset({"hard_lookup", "soft_lookup"})
     linux: bool = False
+    later: str = ""
 
 
 def function(body: str) -> str:
@@ -245,6 +247,11 @@ FISHING = [
         """), linux=True),
     Hostile("asks the marker for the right value of what is being judged", top(asking("softmax"), "return ask(scores)")),
     Hostile("asks in another exercise's name", top(asking("soft_lookup"), "return ask(scores)")),
+    Hostile("gives a later exercise up to be answered by it", function(
+        "return np.array([soft_lookup(np.ones(1), row[:, None], np.eye(row.size), 1.0) for row in "
+        "scores.reshape(-1, scores.shape[-1])]).reshape(scores.shape)"
+    ), before=("@exercise\ndef soft_lookup(query, keys, values, temperature):\n    raise NotImplementedError\n",),
+       later="@exercise\ndef other(): pass\n", right=frozenset({"hard_lookup"})),
     Hostile("keeps the helper that answers rightly and judges itself by it", function(f"return {WRONG}"), after=(
         "helper = softmax\n", "exec('def softmax(scores):\\n    return helper(scores)')\n",
         "globals()['softmax'] = helper\n",

@@ -24,7 +24,8 @@ def test_there_are_at_least_sixty_and_their_names_differ() -> None:
 def test_it_gains_nothing_and_harms_nobody(hostile: Hostile, marker: Marker, protected: bool) -> None:
     if hostile.linux and not protected:
         pytest.skip("this machine lacks the protection")
-    content = saved(made("03", {"softmax": hostile.softmax}, hostile.before, hostile.after))
+    cells = {"softmax": hostile.softmax} | ({"soft_lookup": hostile.later} if hostile.later else {})
+    content = saved(made("03", cells, hostile.before, hostile.after))
     marked = marker.mark(content)
     assert marked.status == "marked"
     assert right(marked) == hostile.right, [(v["name"], v["status"], v["message"]) for v in marked.verdicts[:3]]

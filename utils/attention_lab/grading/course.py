@@ -82,7 +82,7 @@ def version() -> str:
     digest = hashlib.sha256()
     package = COURSE / "utils" / "attention_lab"
     files = [*package.glob("*.py"), *COURSE.glob("chapters/[0-9][0-9]_*.ipynb")]
-    for folder in ("exercises", "checking", "grading", "grading/sandboxed"):
+    for folder in ("exercises", "checking", "probes", "grading", "grading/sandboxed"):
         files += (package / folder).glob("*.py")
     for path in sorted(files):
         if ".mine-" not in path.name:

@@ -18,12 +18,14 @@ from attention_lab.checking.questions import judge_answer
 from attention_lab.exercises import exercises, questions
 from attention_lab.exercises.model import Case, Exercise
 from attention_lab.grading.course import Chapter, chapter, normal
-from attention_lab.grading.sandboxed.reading import Reading
+from attention_lab.grading.sandboxed.reading import LONGEST, Reading
 from attention_lab.grading.submissions import Refused, cells_of
 from attention_lab.grading.workers import Clock, Died, ForkServer, Limits, NoWorker, OneShot, Session, can_fork
 
 #: Kills by cells without an exercise after which further such cells are left out.
 _PATIENCE = 2
+#: The most code in a notebook, in characters.
+_MOST_CODE = 2_000_000
 #: The most numbers in an argument for which a right value is given, and the largest whole number.
 _MOST_NUMBERS, _LARGEST_NUMBER = 4096, 4096
 
@@ -225,6 +227,8 @@ class Marker:
         except Refused as refusal:
             return Marked("unreadable", fault=str(refusal))
         cells = [Cell(i, normal(text), kind == "code") for i, (kind, text) in enumerate(found, 1)]
+        if sum(len(cell.text) for cell in cells if cell.code) > _MOST_CODE:
+            return Marked("unreadable", fault=f"holds more than {_MOST_CODE:,} characters of code")
         number = told_chapter(cell.text for cell in cells)
         if not number:
             return Marked("no exercise", fault="no cell of it holds an exercise or a question of this course")
@@ -272,7 +276,9 @@ class _Submission:
     def _read(self) -> None:
         unread = []
         for cell in self._cells:
-            if (known := self._course.provided.get(cell.text)) is not None:
+            if len(cell.text) > LONGEST:
+                cell.dead = f"it has more than {LONGEST:,} characters"
+            elif (known := self._course.provided.get(cell.text)) is not None:
                 cell.reading, cell.provided = known, True
             elif cell.code or re.search(r"^(?:async\s+def|def|class|answer)\b", cell.text, re.MULTILINE):
                 unread.append(cell)
@@ -505,17 +511,23 @@ class _Submission:
         return [] if isinstance(exercise.reference, type) else [("stand_in", name, exercise.framework)]
 
     def _right(self, name: str, given: Any) -> dict[str, Any]:
-        """A right value of an exercise whose verdict stands. What stands can no longer be changed by it."""
-        exercise = self._asked.get(name)
-        if exercise is None or name not in self._final:
-            return {"error": "RuntimeError", "text": "there is no right value of this"}
+        """A right value of an exercise, or a refusal.
+
+        Only of exercises whose verdict stands and that come, in the course, before every exercise that is still to be
+        judged, whatever the order of the cells: so no exercise can be answered by way of a later one.
+        """
+        order = list(self._asked)
+        still = min((order.index(n) for n in order if n not in self._final), default=len(order))
+        if name not in order or order.index(name) >= still:
+            return {"refused": True}
+        exercise = self._asked[name]
         try:
             args, keywords = given
             values = [*args, *dict(keywords).values()]
         except (TypeError, ValueError):
             return {"error": "TypeError", "text": "no arguments"}
         if not all(_moderate(value) for value in values):
-            return {"error": "ValueError", "text": "the arguments are too large"}
+            return {"refused": True}
         names = parameter_names(exercise.reference, len(args))
         places = [*args, *(v for k, v in dict(keywords).items() if k not in names)]
         call = LocalCaller(exercise.reference, exercise.framework, reference=True)

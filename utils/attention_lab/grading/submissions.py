@@ -16,6 +16,7 @@ from attention_lab.grading.course import sources
 
 #: The largest notebook and archive in bytes, how often it may be smaller packed, and how many files an archive may have.
 LARGEST, LARGEST_ARCHIVE, PACKED, MOST_FILES = 20_000_000, 2_000_000_000, 200, 20_000
+_LARGEST_DIRECTORY = 8_000_000
 #: An archive inside an archive is opened, one inside that is not.
 _DEEPEST_ARCHIVE = 2
 
@@ -176,7 +177,11 @@ class _Archive:
 
     def open(self) -> zipfile.ZipFile:
         if self._file is None:
-            self._file = zipfile.ZipFile(self._opened())
+            stream = self._opened()
+            end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
+            if end is None or end[5] > _LARGEST_DIRECTORY:  # the size of the list of files, read before the list is
+                raise Refused("is an archive that cannot be opened, or lists too many files")
+            self._file = zipfile.ZipFile(stream)
             self._recent.append(self)
             if len(self._recent) > 8:
                 self._recent.pop(0).close()

@@ -261,6 +261,7 @@ class Session:
         self._clock = clock
         self._right = right
         self._number = 0
+        self._ran = False  # whether learners' code has run in it
         self._worker = servers.fork()
         self.status: int | None = None
         self.used = 0.0
@@ -275,6 +276,7 @@ class Session:
         if self.status is not None:
             raise Died("ended")
         self._number += 1
+        self._ran |= what not in ("read", "steps") or any(step[0] != "read" for step in values[0] if what == "steps")
         return self._conversation(seconds, {"id": self._number, "do": what, "with": values})
 
     def _conversation(self, seconds: float, message: dict[str, Any] | None = None) -> Any:
@@ -284,7 +286,7 @@ class Session:
                 if message is not None:
                     wire.send(self._worker.outgoing, message)
                 while True:
-                    reply = wire.receive(self._worker.incoming)
+                    reply = wire.receive(self._worker.incoming, wire.LONGEST_REPLY if self._ran else wire.LARGEST)
                     if not isinstance(reply, dict):
                         raise wire.Broken("no reply")
                     if "ask" in reply:

@@ -173,12 +173,14 @@ class Child:
     def _asking(self, name: str, own: Any, framework: str) -> Callable[..., Any]:
         def stand_in(*args: Any, **kwargs: Any) -> Any:
             given = outcome.plain(tuple(args)), {str(k): outcome.plain(v) for k, v in kwargs.items()}
-            if any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
-                if own is None:
-                    raise TypeError(f"{name} is not written yet")
+            reply = {"refused": True}
+            if not any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
+                wire.send(self._outgoing, {"ask": name, "with": given})
+                reply = wire.receive(self._incoming)
+            if reply.get("refused") and own is None:
+                raise TypeError(f"{name} is not written yet")
+            if reply.get("refused"):
                 return own(*args, **kwargs)
-            wire.send(self._outgoing, {"ask": name, "with": given})
-            reply = wire.receive(self._incoming)
             if reply.get("error"):
                 raise _exception(reply["error"])(reply["text"])
             return caller.materialise(reply["value"], framework)

@@ -18,6 +18,8 @@ from attention_lab.exercises.model import Fn
 
 #: The longest frame, in bytes, the deepest nesting and the most values in one.
 LARGEST, DEEPEST, MOST = 16_000_000, 12, 50_000
+#: The longest JSON part where learners' code may have had a hand in it: arrays travel outside of it.
+LONGEST_REPLY = 1_000_000
 #: Whole numbers beyond this do not fit any array and travel as foreign objects.
 _WIDEST = 2**63
 
@@ -64,10 +66,12 @@ def _packed(value: Any, buffers: list[bytes], place: list[int]) -> Any:
     return {"foreign": [kind.__name__, ""]}
 
 
-def decode(frame: bytes) -> Any:
+def decode(frame: bytes, longest: int = LARGEST) -> Any:
     """The value of a frame without its first length. Whatever else it holds, `Broken` is all that is raised."""
     try:
         (length,) = struct.unpack_from(">I", frame)
+        if length > longest:
+            raise Broken(f"{length:,} bytes of JSON")
         body = memoryview(frame)[4 + length :]
         return _unpacked(json.loads(frame[4 : 4 + length]), body, 0, [0])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, struct.error) as error:
@@ -123,12 +127,12 @@ def send(descriptor: int, value: Any) -> None:
             raise Broken(f"the pipe is closed ({error.strerror})") from None
 
 
-def receive(descriptor: int) -> Any:
-    """Read one frame and return its value."""
+def receive(descriptor: int, longest: int = LARGEST) -> Any:
+    """Read one frame, with at most `longest` bytes of JSON, and return its value."""
     (length,) = struct.unpack(">I", _exactly(descriptor, 4))
     if not 4 <= length <= LARGEST + 4:
         raise Broken(f"a frame of {length:,} bytes")
-    return decode(_exactly(descriptor, length))
+    return decode(_exactly(descriptor, length), longest)
 
 
 def _exactly(descriptor: int, length: int) -> bytes:
