@@ -17,7 +17,7 @@
 # each word changes. You build such a *recurrent* network, and then measure the three ways in which it fails.
 #
 # - **At its end** you can write a recurrent network, say how far a change reaches in it, what gates cure and what
-#   they leave, and count how long its steps wait for one another.
+#   they leave, and count how long steps wait.
 # - **Time:** 45 minutes.
 # - **You need:** chapter 01, matrix times vector, the slope of a function.
 # - **Letters:** T words, d numbers in a word's row, m numbers in the state. In this chapter vectors are columns, as in
@@ -54,8 +54,7 @@ from attention_lab.widgets import FigureView, Slider, explore
 answer("02_two_banks_again", "different")
 
 # %% [markdown]
-# Follow the water in the first sentence: after *boat* it is tanh(0.9) = 0.72, and then each word keeps 0.8 of it
-# before tanh bends it.
+# After *boat* the water is tanh(0.9) = 0.72; each later word keeps 0.8 of it before tanh bends it.
 
 # %% tags=["nbval-check-output"]
 W_h = np.array([[0.8, 0.0], [0.0, 0.8]])  # (m, m)
@@ -71,8 +70,7 @@ for words in (WORDS, CLERK_WORDS):
 # *bank* now comes with its context: more water than money in the first sentence, the opposite in the second. No window
 # is needed: whatever came earlier has left its mark.
 #
-# Break it: leave tanh out, and let each step keep a little more than everything. The state of a long text explodes;
-# with tanh it stays in range.
+# Break it: leave tanh out, and let each step keep a little too much. The state explodes; with tanh it stays in range.
 
 # %% tags=["nbval-check-output"]
 bare, bent = np.ones(2), np.ones(2)
@@ -98,7 +96,7 @@ def rnn_step(h, x, W_h, W_x, b):
 # ### Exercise: rnn_states (6 min, difficulty 2)
 #
 # `rnn_states(xs, h0, W_h, W_x, b)` reads T words from the start h0 and keeps the state *after each word*. h0 itself is
-# not among them. For a nudge, `hint("rnn_states")`; for a stronger one, `hint("rnn_states", 2)`.
+# not among them.
 
 # %%
 @exercise
@@ -127,7 +125,7 @@ print("right answers:", ", ".join(f"t{thing}" for thing in answers[0]))
 # %% [markdown]
 # The simplest summary is a sum. Give every pair a code, a vector of m random signs; multiply the summary by `keep`,
 # and add the code. To answer, take the thing whose code, with the name asked for, matches the summary best. Nothing is
-# trained, and there are 16 things, so a blind guess is right once in 16.
+# trained; with 16 things, a blind guess is right once in 16.
 #
 # Move the numbers and the items. Then lower `keep` a little: the newest items are saved, and early detail is crushed.
 
@@ -238,7 +236,7 @@ for radius in (0.5, 0.9, 1.0, 1.5, 3.0):
 # %% [markdown]
 # On this scale a straight line is a constant share lost per word. Small radii lose everything. Even at radius 1 the
 # slope of tanh takes its share. Large radii keep or enlarge *every* change, noise included, and then the gradient
-# explodes. Between the two lies a narrow ridge.
+# explodes.
 #
 # ## Gates: what they cure
 #
@@ -271,9 +269,8 @@ for name, (_, recalled) in curves.items():
 
 # %% [markdown]
 # The LSTM and the GRU recall one item at every distance, also at 80 and 160, which no training story had. The plain
-# network learns the near item first and the far one last. It is not a wall: after 3200 steps it has found a state that
-# holds one item, too. "A recurrent network forgets a far word" is false of the LSTM here, and of the plain network it
-# is true for a quarter of this training.
+# network learns the near item first and the far one last. It is not a wall: after 3200 steps it holds one item, too. So
+# "a recurrent network forgets a far word" is false of gates here, and of the plain network a matter of training.
 #
 # ### Question: what gates cure
 #
@@ -286,7 +283,7 @@ answer("02_what_gates_cure", "one far item")
 # %% [markdown]
 # ## Third failure: the wait
 #
-# The last failure has nothing to do with memory. Step 2 needs the state of step 1.
+# The last failure has nothing to do with memory.
 #
 # ### Question: a chain of steps
 #
@@ -298,16 +295,15 @@ answer("02_chain_in_order", 50)
 # %% [markdown]
 # ### Question: one look
 #
-# Now the other plan, the subject of the next chapters: each of 50 rows looks once at all 50 rows. How many looks stand
-# in the longest chain in which each waits for the one before?
+# Now another plan: each of 50 rows looks once at all 50 rows. How many looks stand
+# in the longest such chain?
 
 # %%
 answer("02_chain_one_look", 1)
 
 # %% [markdown]
 # `Chain` wraps a function and counts: its calls, which are the work, and the longest chain in which a call was given
-# another call's result, which is the wait. `look` is a first sketch of what is to come: compare one row with all, and
-# blend.
+# another call's result, which is the wait. `look` compares one row with all rows, and blends them.
 
 # %% tags=["nbval-check-output", "claim-C6"]
 def look(row, all_rows):
@@ -324,7 +320,7 @@ for T in (5, 50, 500):
     print(f"{T:3} words: {step.calls} steps, chain {step.longest}; {looks.calls} looks, chain {looks.longest}")
 
 # %% [markdown]
-# An LSTM waits in the same way: its gates need the state before. No second machine shortens a chain.
+# An LSTM waits, too. No second machine shortens a chain.
 #
 # ## What you showed
 #
@@ -337,9 +333,9 @@ for T in (5, 50, 500):
 #
 # ## What is not true
 #
-# - "Recurrent networks cannot remember." One item at any distance is easy with gates; many items are hard.
+# - "Recurrent networks cannot remember." One far item is easy with gates; many items are hard.
 # - "128 numbers cannot hold 16 items." The sum of random codes recalls more from 128 numbers than this LSTM does. What
-#   falls short is what training found in 3000 steps, not only what would fit.
+#   falls short is what training found, not only what fits.
 # - "A chain makes it slow on every machine." The chain is a count, not seconds: on a single processor core a well-made
 #   recurrent layer need not be slower than looking at everything. The wait costs where many things could run at once.
 # - "Looking is less work." 50 looks at 50 rows are 2500 comparisons. It is less *waiting*.
