@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Submissions that try to get marks for nothing, or to harm the marker, others, or their own other exercises.
 
 Each is chapter 03 solved, with the cell of `softmax` replaced by something that is not right, and sometimes cells

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.grading.books import book, code, made, saved
 
 from attention_lab.grading.marker import Marker
 from attention_lab.grading.run import Options, grade
 from attention_lab.grading.submissions import Submission, assign, find
 from attention_lab.grading.workers import Limits
-from tests.grading.books import book, code, made, saved
 
 RIGHT = saved(made("03"))
 
@@ -57,7 +57,10 @@ def _each_cell(**keys: Any) -> Callable[[dict[str, Any]], None]:
 
 
 def _old_format(found: dict[str, Any]) -> None:
-    cells = [{("input" if k == "source" and c["cell_type"] == "code" else k): v for k, v in c.items()} for c in found.pop("cells")]
+    cells = [
+        {("input" if k == "source" and c["cell_type"] == "code" else k): v for k, v in c.items()}
+        for c in found.pop("cells")
+    ]
     found.update(nbformat=3, nbformat_minor=0, worksheets=[{"cells": cells}])
 
 
@@ -68,11 +71,15 @@ ODD = {
     "an unknown kernel": changed(lambda b: b["metadata"].update(kernelspec={"name": "gone", "display_name": "G"})),
     "no metadata": changed(lambda b: b.pop("metadata")),
     "duplicate ids": changed(_each_cell(id="same")),
-    "tags that skip": changed(_each_cell(metadata={"tags": ["skip", "raises-exception", "nbval-skip"], "editable": False})),
+    "tags that skip": changed(
+        _each_cell(metadata={"tags": ["skip", "raises-exception", "nbval-skip"], "editable": False})
+    ),
     "an old format": changed(_old_format),
     "all cells retyped as text": changed(_each_cell(cell_type="markdown")),
     "all cells retyped as raw": changed(_each_cell(cell_type="raw")),
-    "outputs that say failed": changed(_each_cell(outputs=[{"output_type": "stream", "name": "stdout", "text": "failed"}])),
+    "outputs that say failed": changed(
+        _each_cell(outputs=[{"output_type": "stream", "name": "stdout", "text": "failed"}])
+    ),
     "magics": saved(made("03", before=("%matplotlib inline\n!pip list\nx = !ls\nnp?", "%%time\ny = 1"))),
     "plots and bars": saved(
         made("03", before=("import matplotlib.pyplot as plt\nfrom tqdm import tqdm\nfig, ax = plt.subplots()",))
@@ -130,7 +137,10 @@ def test_a_broken_file_is_said_to_be_broken(name: str, marker: Marker) -> None:
 def test_saved_outputs_and_claims_in_metadata_count_for_nothing(marker: Marker) -> None:
     blank = made("03", folder="chapters")
     for cell in blank["cells"]:
-        cell["metadata"] = {"nbgrader": {"grade": True, "points": 100, "grade_id": "x", "locked": True}, "tags": ["passed"]}
+        cell["metadata"] = {
+            "nbgrader": {"grade": True, "points": 100, "grade_id": "x", "locked": True},
+            "tags": ["passed"],
+        }
         cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "softmax: solved"}]
     marked = marker.mark(saved(blank))
     assert {v["status"] for v in marked.verdicts} == {"not_started"}
@@ -141,7 +151,7 @@ def test_a_question_counts_what_was_answered_last_and_only_the_right_value(marke
     statuses = {v["name"]: v["status"] for v in marker.mark(saved(made("03", cells))).verdicts}
     assert statuses["03_shift"] == "wrong"
     assert statuses["03_hot"] == "passed"
-    equal = "class All(str):\n    def __eq__(self, o): return True\n    __hash__ = str.__hash__\nanswer('03_shift', All('x'))"
+    equal = "class All(str):\n    def __eq__(self, o): return True\nanswer('03_shift', All('x'))"
     statuses = {v["name"]: v["status"] for v in marker.mark(saved(made("03", {"03_shift": equal}))).verdicts}
     assert statuses["03_shift"] == "wrong"
 
@@ -193,7 +203,9 @@ def _found(*files: str) -> list[Submission]:
 
 
 def test_one_learner_for_each_folder_whatever_lies_around_it() -> None:
-    owned, rule = assign(_found("x/ann/03.ipynb", "x/ann/deep/04.ipynb", "x/bo.zip/03.ipynb"), "auto", lambda s: s.file[-8:])
+    owned, rule = assign(
+        _found("x/ann/03.ipynb", "x/ann/deep/04.ipynb", "x/bo.zip/03.ipynb"), "auto", lambda s: s.file[-8:]
+    )
     assert [s.learner for s in owned] == ["ann", "ann", "bo"]
     assert "folder" in rule
 

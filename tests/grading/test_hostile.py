@@ -1,13 +1,13 @@
-"""None of the hostile submissions gains an undeserved point, harms another exercise or another learner, or the marker."""
+"""No hostile submission gains an undeserved point, or harms another exercise, another learner, or the marker."""
 
 from __future__ import annotations
 
 import pytest
+from tests.grading.books import made, saved
+from tests.grading.hostile import HOSTILE, KILLING, Hostile
 
 from attention_lab.grading.marker import Marked, Marker
 from attention_lab.grading.report import Report, Row
-from tests.grading.books import made, saved
-from tests.grading.hostile import HOSTILE, KILLING, Hostile
 
 EVERYTHING = {"hard_lookup", "softmax", "soft_lookup"}
 

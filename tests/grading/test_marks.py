@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.grading.books import COURSE, made, saved
 
 from attention_lab.checking import judge
 from attention_lab.checking.facts import Facts, facts_of
@@ -28,7 +29,6 @@ from attention_lab.grading.marker import Marked, Marker
 from attention_lab.grading.report import Report, Row
 from attention_lab.grading.run import Options, grade, read_points
 from attention_lab.grading.workers import Limits
-from tests.grading.books import COURSE, made, saved
 
 CHAPTERS = sorted({e.chapter for e in exercises().values() if list(COURSE.glob(f"solutions/{e.chapter}_*.ipynb"))})
 
@@ -63,7 +63,11 @@ def _catalogue(chapter: str) -> str:
     texts = []
     for name in ("model", f"chapter_{chapter}"):
         text = (package / "exercises" / f"{name}.py").read_text(encoding="utf-8")
-        ours = [n for n in ast.parse(text).body if isinstance(n, ast.ImportFrom) and n.module == "attention_lab.exercises.model"]
+        ours = [
+            n
+            for n in ast.parse(text).body
+            if isinstance(n, ast.ImportFrom) and n.module == "attention_lab.exercises.model"
+        ]
         lines = text.split("\n")
         for node in ours:
             assert node.end_lineno is not None
@@ -91,7 +95,7 @@ def _picked(name: str, kind: str, key: str) -> str:
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_verdict_on_mixed_submissions_is_right(chapter: str, marker: Marker) -> None:
-    """Six submissions a chapter, each a mix of right answers, unusual right ones, any of the known mistakes, and blanks."""
+    """Six submissions a chapter, each a mix of right answers, usual and unusual, of known mistakes, and of blanks."""
     random = Random(int(chapter))
     for _ in range(6):
         cells, expected = {}, {}
@@ -114,8 +118,14 @@ def test_every_verdict_on_mixed_submissions_is_right(chapter: str, marker: Marke
         assert got == expected
 
 
+OWN_LOOKUP = """@exercise
+def soft_lookup(query, keys, values, temperature):
+    return softmax(keys @ query / temperature) @ values
+"""
+
+
 def test_one_mistake_costs_once_and_the_page_says_so(marker: Marker) -> None:
-    own = "@exercise\ndef soft_lookup(query, keys, values, temperature):\n    return softmax(keys @ query / temperature) @ values\n"
+    own = OWN_LOOKUP
     wrong = "@exercise\ndef softmax(scores):\n    return np.exp(scores) * 2\n"
     marked = marker.mark(saved(made("03", {"softmax": wrong, "soft_lookup": own})))
     assert statuses(marked)["softmax"] == "wrong"
@@ -124,11 +134,13 @@ def test_one_mistake_costs_once_and_the_page_says_so(marker: Marker) -> None:
     blank = "@exercise\ndef softmax(scores):\n    raise NotImplementedError\n"
     assert statuses(marker.mark(saved(made("03", {"softmax": blank, "soft_lookup": own}))))["soft_lookup"] == "passed"
     keyword = own.replace("softmax(keys", "softmax(scores=keys")
-    assert statuses(marker.mark(saved(made("03", {"softmax": wrong, "soft_lookup": keyword}))))["soft_lookup"] == "passed"
+    assert (
+        statuses(marker.mark(saved(made("03", {"softmax": wrong, "soft_lookup": keyword}))))["soft_lookup"] == "passed"
+    )
 
 
 def test_a_wrong_use_of_a_right_value_still_costs(marker: Marker) -> None:
-    own = "@exercise\ndef soft_lookup(query, keys, values, temperature):\n    return softmax(keys @ query * temperature) @ values\n"
+    own = OWN_LOOKUP.replace("/", "*")
     wrong = "@exercise\ndef softmax(scores):\n    return np.exp(scores) * 2\n"
     marked = marker.mark(saved(made("03", {"softmax": wrong, "soft_lookup": own})))
     assert statuses(marked)["soft_lookup"] == "wrong"
@@ -201,7 +213,9 @@ def test_one_process_and_two_give_the_same_marks(class_of_four: Path, tmp_path: 
     assert [rows[who]["points"] for who in ("ann", "bo", "cy", "di")] == ["3", "2", "0", "2"]
     data = json.loads((tmp_path / "1" / "grades.json").read_text(encoding="utf-8"))
     assert data["mistakes"][0]["exercise"] == "softmax"
-    assert data["mistakes"][0]["diagnosis"] in (tmp_path / "1" / "index.html").read_text(encoding="utf-8").replace("&#x27;", "'")
+    assert data["mistakes"][0]["diagnosis"] in (tmp_path / "1" / "index.html").read_text(encoding="utf-8").replace(
+        "&#x27;", "'"
+    )
 
 
 def test_a_run_that_goes_on_marks_only_what_is_left(
@@ -315,7 +329,7 @@ def test_a_workers_memory_holds_nothing_of_the_catalogue(marker: Marker) -> None
     cell = """
 import gc, sys
 held = sorted(n for n in sys.modules if n.startswith("attention_lab."))
-texts = [t for t in gc.get_objects() if isinstance(t, dict) and "__name__" in t and "attention_lab" in str(t["__name__"])]
+texts = [t for t in gc.get_objects() if isinstance(t, dict) and "attention_lab" in str(t.get("__name__", ""))]
 answer("03_shift", ",".join(held)[:190])
 answer("03_hot", ",".join(sorted({str(t["__name__"]).rpartition(".")[2] for t in texts}))[:190])
 """

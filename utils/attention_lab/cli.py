@@ -85,7 +85,8 @@ def _grade(options: argparse.Namespace) -> int:
     for number in chapters:
         if number not in there:
             raise Usage(f"there is no chapter {number} with exercises; there are: {', '.join(there)}")
-    for name, value, least in (("timeout", options.timeout, 0.5), ("memory", options.memory, 64), ("jobs", options.jobs, 1)):
+    for name, least in (("timeout", 0.5), ("memory", 64), ("jobs", 1)):
+        value = getattr(options, name)
         if not value >= least:
             raise Usage(f"--{name} is {value:g}; give at least {least:g}")
     return grade(

@@ -80,8 +80,8 @@ def told_chapter(texts: Iterable[str]) -> str:
     known |= {n: q.chapter for n, q in questions().items()}
     named: set[str] = set()
     for text in texts:
-        named |= {m for m in re.findall(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", text, re.MULTILINE)}
-        named |= {m for m in re.findall(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']", text)}
+        named |= set(re.findall(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", text, re.MULTILINE))
+        named |= set(re.findall(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']", text))
     votes = [known[name] for name in named if name in known]
     return max(sorted(set(votes)), key=votes.count) if votes else ""
 
@@ -377,7 +377,7 @@ class _Submission:
         for cell in cells:
             steps.append(("run", cell.reading.code))
             steps += [step for n in self._made_in(cell) if n in self._final for step in self._stand_in_steps(n)]
-        rows = ()
+        rows: tuple[tuple[Case, str, Outcome], ...] = ()
         if len(open_names) == 1 and not self._careful:
             exercise = self._asked[open_names[0]]
             rows = prepared(exercise, self._marker.seed)
@@ -588,8 +588,10 @@ class _Budget:
 
 def _reading(said: Any) -> Reading:
     try:
-        lists = (tuple(str(name) for name in said[key]) for key in ("makes", "uses", "defines", "answers"))
-        return Reading(str(said["code"]), *lists, fault=str(said["fault"]))
+        makes, uses, defines, answers = (
+            tuple(str(name) for name in said[key]) for key in ("makes", "uses", "defines", "answers")
+        )
+        return Reading(str(said["code"]), makes, uses, defines, answers, str(said["fault"]))
     except (TypeError, KeyError):
         raise Died("broken") from None
 
@@ -633,7 +635,7 @@ def _dead(name: str, death: Died, limits: Limits) -> Verdict:
         return Verdict(
             name,
             "raised",
-            message=f"{name} did not end within {limits.seconds:g} seconds, all calls together: does a loop in it ever end?",
+            message=f"{name} did not end within {limits.seconds:g} seconds, all calls together. Does a loop in it end?",
             question="What changes from one turn of the loop to the next, and when is it enough?",
         )
     message = f"The call of {name} ended its process: memory ran out, Python was ended, or it crashed."

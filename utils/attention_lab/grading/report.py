@@ -22,7 +22,8 @@ _STATUS = {"passed": "right", "not_started": "not started", "raised": "raises an
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; vertical-align: top; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .3rem .6rem; vertical-align: top; }
 tr { border-bottom: 1px solid #ccc; } td.n, th.n { text-align: right; } pre { background: #f4f4f4; padding: .6rem;
 overflow: auto; } h3 { margin-bottom: .2rem; } .passed { color: #05603a; } .wrong, .raised { color: #8a1c1c; }
 """

@@ -60,6 +60,7 @@ class Store:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the folder for one run; `ValueError` when another run holds it. Given up by the system at our end."""
+        taken = f"another run is writing to {self.out}: wait for it, or give another --out"
         self.out.mkdir(parents=True, exist_ok=True)
         with open(self.out / ".lock", "a+b") as file:
             try:
@@ -76,5 +77,5 @@ class Store:
                         f"another run is writing to {self.out}: wait for it, or give another --out"
                     ) from None
             except OSError:
-                raise ValueError(f"another run is writing to {self.out}: wait for it, or give another --out") from None
+                raise ValueError(taken) from None
             yield

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from attention_lab.grading.course import sources
 
-#: The largest notebook and archive in bytes, how often it may be smaller packed, and how many files an archive may have.
+#: The largest notebook and archive in bytes, how often smaller it may be packed, how many files an archive may have.
 LARGEST, LARGEST_ARCHIVE, PACKED, MOST_FILES = 20_000_000, 2_000_000_000, 200, 20_000
 _LARGEST_DIRECTORY = 8_000_000
 #: An archive inside an archive is opened, one inside that is not.

@@ -210,7 +210,7 @@ class OneShot:
         """There is nothing to end."""
 
 
-class _Clock:
+class Clock:
     """Kills what is late. One thread for all workers of a marker, woken ten times a second."""
 
     def __init__(self) -> None:
@@ -254,7 +254,7 @@ class Session:
     def __init__(
         self,
         servers: ForkServer | OneShot,
-        clock: _Clock,
+        clock: Clock,
         right: Callable[[str, Any], dict[str, Any]],
         start: float = 60.0,
     ) -> None:
@@ -313,6 +313,3 @@ class Session:
         if self.status is None:
             self._worker.kill()
             self.status = self._worker.collect()
-
-
-Clock = _Clock

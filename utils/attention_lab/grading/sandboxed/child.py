@@ -33,7 +33,7 @@ _LONGEST_TEXT = 500
 class _Sink(io.TextIOBase):
     """Takes what learners print, and forgets it."""
 
-    encoding = "utf-8"  # type: ignore[assignment]
+    encoding = "utf-8"
 
     def write(self, text: str) -> int:
         return len(text)
@@ -173,7 +173,7 @@ class Child:
     def _asking(self, name: str, own: Any, framework: str) -> Callable[..., Any]:
         def stand_in(*args: Any, **kwargs: Any) -> Any:
             given = outcome.plain(tuple(args)), {str(k): outcome.plain(v) for k, v in kwargs.items()}
-            reply = {"refused": True}
+            reply: dict[str, Any] = {"refused": True}
             if not any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
                 wire.send(self._outgoing, {"ask": name, "with": given})
                 reply = wire.receive(self._incoming)
@@ -230,7 +230,7 @@ def main(
     """Lock this process and serve. Ends the process."""
     with contextlib.suppress(Exception):
         sys.stdin = open(os.devnull)  # noqa: SIM115
-        sys.stdout = sys.stderr = _Sink()  # type: ignore[assignment]
+        sys.stdout = sys.stderr = _Sink()
         warnings.simplefilter("ignore")
         force = lockdown.lock(ruleset, memory, seconds)
         wire.send(outgoing, {"id": 0, "reply": force})

@@ -64,7 +64,7 @@ _ALLOWED = {
             332,
             334,
             439,
-        ),  # readlinkat faccessat ppoll dup3 getrandom statx …
+        ),  # readlinkat faccessat dup3 getrandom statx …
     ),
     "aarch64": (
         *(17, 23, 24, 43, 44, 48, 56, 57, 61, 62, 63, 64, 65, 66, 67, 68, 72, 73, 78, 79, 80),
@@ -245,7 +245,7 @@ def _address_space() -> int:
 
 
 def limit_resources(memory: int, seconds: int) -> bool:
-    """Bound memory (bytes beyond what is used now), processor time, files, processes. False where there are no limits."""
+    """Bound memory (bytes beyond those used now), processor time, files, processes. False where there are no limits."""
     if resource is None:
         return False
     _limit("RLIMIT_AS", _address_space() + memory)

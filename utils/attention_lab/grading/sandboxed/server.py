@@ -1,4 +1,4 @@
-"""The fork server: loads NumPy (and torch where chapters need it) once, then gives each submission a process of its own.
+"""The fork server: loads NumPy (and torch where chapters need it) once, then gives each submission its own process.
 
 Run as a script, in isolated mode, by the marker. It loads the few modules of the course that calling needs and none
 that knows an answer: packages are made here as empty shells, so no `__init__` of the course runs.
@@ -19,6 +19,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,6 +56,7 @@ def _prepare(settings: dict[str, Any], loaded: dict[str, ModuleType]) -> tuple[A
     if settings["torch"]:
         torch = importlib.import_module("torch")
         torch.set_num_threads(1)
+    tempfile.tempdir = "/nonexistent"  # so that nobody looks for a folder that can be written
     answers: list[tuple[str, Any]] = []
     standins = _standins()
     standins.install({n: loaded[n] for n in _PLAIN if n in loaded}, _Answer(answers))

@@ -14,7 +14,7 @@ _NAMES = ("attention_lab", "course_setup", "matplotlib", "seaborn", "plotly", "i
 
 
 class Nothing:
-    """Takes any call, attribute, item and arithmetic, and gives itself; empty, zero and false where a value is asked."""
+    """Takes any call, attribute, item and arithmetic, and gives itself; empty, zero, false where a value is asked."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -107,21 +107,16 @@ def install(plain: dict[str, ModuleType], answers: Callable[[str, Any], None]) -
     """
     sys.meta_path.insert(0, _Finder())
     course = NothingModule("attention_lab")
-    course.exercise = _unchanged  # type: ignore[attr-defined]
-    course.answer = answers  # type: ignore[attr-defined]
-    course.hint = course.progress = _nothing  # type: ignore[attr-defined]
-    course.__version__ = "0"  # type: ignore[attr-defined]
+    course.__spec__ = importlib.machinery.ModuleSpec("attention_lab", None, is_package=True)
+    vars(course).update(exercise=_unchanged, answer=answers, hint=_nothing, progress=_nothing)
     sys.modules["attention_lab"] = course
     for name, module in plain.items():
         sys.modules[name] = module
         setattr(course, name.rpartition(".")[2], module)
-    bars = ModuleType("tqdm")
-    bars.tqdm = bars.trange = bars.notebook = bars.auto = bars.std = None  # type: ignore[attr-defined]
     for name in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std"):
-        module = bars if name == "tqdm" else ModuleType(name)
-        module.tqdm = module.tqdm_notebook = _counter  # type: ignore[attr-defined]
-        module.trange = range  # type: ignore[attr-defined]
-        module.__path__ = []
-        sys.modules[name] = module
-        if module is not bars:
-            setattr(bars, name.rpartition(".")[2], module)
+        bars = ModuleType(name)
+        vars(bars).update(tqdm=_counter, trange=range, __path__=[])
+        bars.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        sys.modules[name] = bars
+        if "." in name:
+            setattr(sys.modules["tqdm"], name.rpartition(".")[2], bars)
