@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -15,6 +17,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from PIL import Image
 
+import attention_lab
 from attention_lab.figures import bar_chart, heat_map, line_chart, picture, side_by_side
 from attention_lab.figures.base import cell_number, ink_on, new_figure, short_number, tell_apart
 
@@ -170,7 +173,10 @@ def test_figures_leave_pyplot_and_jupyter_alone():
         "picture(bar_chart('t', 'x', 'y', ['a']), [1]).png(); "
         "print([m for m in ('matplotlib.pyplot', 'IPython', 'ipywidgets', 'torch') if m in sys.modules])"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    path = {"PYTHONPATH": str(pathlib.Path(attention_lab.__file__).parents[1])}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | path
+    )
     assert ran.stdout.strip() == "[]"
 
 

@@ -18,6 +18,8 @@ from attention_lab.figures import line_chart
 from attention_lab.widgets import Choice, FigureView, PatternData, PatternView, Slider, Toggle, explore
 
 PACKAGE = pathlib.Path(attention_lab.widgets.__file__).parent
+#: Other processes find the package where this one did.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(PACKAGE.parents[1])}
 WORDS = ("the", "boat", "left")
 KEYS = ("boat", "left")
 
@@ -150,7 +152,7 @@ def test_it_works_in_a_plain_python():
     code = "from attention_lab.widgets import *; from attention_lab.figures import bar_chart; " \
         "e = explore(lambda n: [n], [Slider('n', 0, 3, 1)], FigureView(bar_chart('t', 'x', 'y', ['a']))); " \
         "e.move(n=2); print(e.text)"  # fmt: skip
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=ENVIRONMENT)
     assert (ran.stdout.strip(), ran.stderr) == ("t. a 2.", "")
 
 
@@ -161,7 +163,7 @@ from attention_lab.widgets import FigureView, Slider, explore
 explore(lambda n: [n], [Slider("n", 0, 3, 1)], FigureView(bar_chart("Bars", "x", "y", ["a"])))"""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=False)
-    client.execute(env=os.environ | {"PYTHONPATH": str(PACKAGE.parents[1])})
+    client.execute(env=ENVIRONMENT)
     still, live = notebook.cells[0].outputs
     assert "<img" in still.data["text/html"]
     assert still.data["text/plain"] == "Bars. a 1.\nRun this cell to move the slider."
@@ -178,5 +180,5 @@ def test_nothing_is_loaded_from_a_network():
 def test_the_package_itself_does_not_load_the_widgets():
     code = "import sys, attention_lab; print([m for m in sys.modules if m.startswith(('attention_lab.widgets', " \
         "'attention_lab.figures', 'anywidget', 'matplotlib', 'ipywidgets'))])"  # fmt: skip
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert ran.stdout.strip() == "[]"
