@@ -136,6 +136,8 @@ def _scores_template(q: Array, k: Array, finish: str = "scores", fill_ahead: boo
         return _softmax(scores)
     if finish == "standardised":
         return np.asarray(scores * np.sqrt(q.shape[-1]) / (q @ np.swapaxes(k, -1, -2)).std())
+    if finish == "floored":
+        return np.floor(scores)
     if finish == "shifted":
         return np.asarray(scores - scores.max(axis=-1, keepdims=True))
     if finish == "rounded":
@@ -510,6 +512,12 @@ _SCORE_MISTAKES = [
         "The largest score of each row is taken away, which belongs inside a softmax and not to the scores.",
         "What is the largest entry of each of your rows, and can a score be positive?",
         switches={"finish": "shifted"},
+    ),
+    Mistake(
+        "floor_division",
+        "Your scores are whole numbers: what stood behind the point has been cut off.",
+        "What is the difference between / and // in Python?",
+        switches={"finish": "floored"},
     ),
     Mistake(
         "standardised",
