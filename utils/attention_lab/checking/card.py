@@ -29,6 +29,7 @@ font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:14px}
 .attention-lab-card[data-status=wrong],.attention-lab-card[data-status=raised]{--al-edge:#c75300}
 .attention-lab-card[data-status=not_started],.attention-lab-card[data-status=info]{--al-edge:#1565c0}
 .attention-lab-card p{margin:4px 0}.attention-lab-card .al-title{font-weight:600}
+.attention-lab-card .al-question{margin-top:10px}
 .attention-lab-card .al-label{font-weight:600;margin-top:8px}
 .attention-lab-card pre{margin:2px 0 6px;padding:4px 8px;overflow-x:auto;white-space:pre;
 background:var(--jp-layout-color2,#f3f3f3);color:inherit;font-family:var(--jp-code-font-family,monospace);font-size:13px}
