@@ -322,7 +322,7 @@ _RNN_STEP_MISTAKES = [
     Mistake(
         "bias_twice",
         "The bias is added twice, once with each matrix.",
-        "How many biases does the signature have? (PyTorch's network has two.)",
+        "How many biases does the signature have, and how many has the network of PyTorch?",
         switches={"bias": 2.0},
     ),
     Mistake(
@@ -1875,7 +1875,7 @@ _REACH_MISTAKES = [
     ),
     Mistake(
         "last_is_zero",
-        "The last value is 0.",
+        "The last value comes out as 0.",
         "If the last state moves by 0.1, by how much does the last state move?",
         switches={"result": "last is zero"},
     ),
@@ -2105,12 +2105,12 @@ QUESTIONS: tuple[Question, ...] = (
             49: "There are 49 waits between the steps. How many steps stand in the chain?",
             51: "Is the start h0 computed by a step?",
             1: "Can step 2 begin while step 1 has not ended?",
-            2: "Step 2 waits for step 1. And what does step 3 wait for?",
+            2: "Step 2 waits for step 1. What does step 3 wait for?",
             100: "You may have counted reading and updating apart. How often is `rnn_step` called?",
             1275: "That is how many pairs of words there are. How many steps wait for one another?",
-            2500: "That is 50 · 50. How often is `rnn_step` called?",
+            2500: "That is 50 · 50, the number of comparisons. How often is `rnn_step` called?",
         },
-        otherwise="Count the calls of `rnn_step` that must end before the last state is there, the last one included.",
+        otherwise="How many calls of `rnn_step` have ended, one after the other, when the last state is there?",
         hints=("Which result does step 50 need before it can begin?", "And which does that one need?"),
     ),
     Question(
@@ -2121,7 +2121,7 @@ QUESTIONS: tuple[Question, ...] = (
         because="A look needs rows, and all rows are there from the start. No look needs another look's result.",
         wrong={
             50: "There are 50 looks. Which of them needs the result of another?",
-            49: "Which look would have to wait for which?",
+            49: "You may have counted waits between neighbours. Is a row's neighbour computed by a look?",
             0: "A look is a step, too. How long is a chain that consists of one step?",
             2: "Which look would have to wait for which?",
             2500: "That is how many comparisons there are: much work. Which of them waits for another look?",
@@ -2153,7 +2153,7 @@ QUESTIONS: tuple[Question, ...] = (
         because="The recall of one item stays at 1 over any distance here; the recall of many falls with their number.",
         wrong={
             "many items": "Where does the curve of the LSTM go as the number of items grows?",
-            "one far item and many items": "Where does the curve of the LSTM go as the number of items grows?",
+            "one far item and many items": "One of the two is right. Which of the two pictures has an LSTM that falls?",
             "the waiting": "What does step t of an LSTM need before it can begin?",
             "nothing": "Look at the curve of the LSTM against distance. Does it fall?",
         },
