@@ -1,4 +1,4 @@
-"""Train one attention head on the task of chapter 02, on the same axes and with as many parameters as the networks there.
+"""Train one attention head on the task of chapter 02, with as many parameters as the networks there.
 
     python -m attention_lab.training.attention            # some minutes on one core; rewrites attention.json
     python -m attention_lab.training.attention --quick    # seconds; shows the numbers, writes nothing
@@ -12,7 +12,6 @@ Letters: B stories in a batch, T rows, d width of a row, m width of queries, key
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
