@@ -14,7 +14,7 @@ _CARD = """\
 A miniature GPT-2 (`GPT2LMHeadModel`) that ships with Attention Lab: {layers} layers, {heads} heads, width {width}, \
 {positions} positions, {parameters:,} numbers in {bytes:,} bytes of safetensors. {positions_sentence}
 
-It is made for looking into, not for use: it knows a miniature English of some 290 words and nothing else.
+It is made for looking into, not for use: it knows a miniature English of some 240 words and nothing else.
 
 ## Data
 
@@ -26,10 +26,11 @@ trained on stories: {vocabulary} tokens, everyday words whole, rare words in pie
 
 ## Training
 
-{steps:,} steps of AdamW (betas 0.9 and 0.99, weight decay 0.01, clip 1), rate {rate}, {warmup} steps of warm-up, \
-falling from step {decay_step} on, no dropout, seed {seed}, one thread. Deciding answers weigh {answer_weight:g} \
-times as much as other words. Loss as trained: {first_loss:.2f} at first, {last_loss:.2f} at the end (mean of the last \
-50 steps).
+The first {short_steps:,} steps see twice as many documents of 44 words, with cues up to 24 words away, at random \
+places of the position table; the others see documents of 112 words. {steps:,} steps of AdamW (betas 0.9 and 0.99, \
+weight decay 0.01, clip 1), rate {rate}, {warmup} steps of warm-up, falling from step {decay_step} on, no dropout, seed \
+{seed}, one thread. Deciding answers weigh {answer_weight:g} times as much as other words. Loss as trained: \
+{first_loss:.2f} at first, {last_loss:.2f} at the end (mean of the last 50 steps).
 
     python course.py train {name}
 
@@ -48,7 +49,8 @@ again) by `attention_lab.models.evaluation.evaluate`; all of them, rounded to fo
 | the best head's weight on the cue, from the ambiguous word ({word_head}) | {word_score:.4f} | {word_scores} |
 | the same from the row that predicts the answer ({last_head}) | {last_score:.4f} | {last_scores} |
 
-Columns after "all" are distances in words. With the same weight for all tokens the cue would get {uniform:.4f}; with \
+In the mean, the head that looks at the cue most, whichever it is, gives it {some_word:.4f} from the ambiguous word and \
+{some_last:.4f} from the row that predicts. Columns after "all" are distances in words. With the same weight for all tokens the cue would get {uniform:.4f}; with \
 attention off the accuracy is {blind:.4f}.
 
 | best heads | score |
@@ -56,8 +58,9 @@ attention off the accuracy is {blind:.4f}.
 {head_rows}
 
 Layers and heads are counted from 0. A score is the mean weight: on stories to the row before (previous token) and to \
-the first row (first token), on recitals to the row after the last time the same token stood there (induction). The \
-recitals measured have two rounds of 16 to 56 words, so there is one such row.
+the first row (first token), on recitals to the row before (previous token on recitals) and to the row after the last \
+time the same token stood there (induction). The recitals measured have two rounds of 16 to 56 words, so there is one \
+such row.
 
 | switched off | loss on stories | loss on answers | loss on repeats | repeats right |
 |---|---|---|---|---|
@@ -68,8 +71,8 @@ table does not name, with the largest loss (smallest share) among them in bracke
 {seeds_section}
 ## Limits
 
-What a head does depends on the text: the same head can be a first-token head on stories and an induction head on \
-recitals. Words outside the miniature English are pieces that the model never saw.
+A head has no one job: what it looks at depends on the text. Words outside the miniature English come out in pieces \
+that the model hardly ever saw.
 """
 
 
@@ -102,8 +105,8 @@ def card(
         "last token alone, and greedy text must run into an exact loop."
         if not recipe.learned_positions
         else "Its position rows are learned.",
-        recitals_sentence=f" and {recipe.recitals} recitals, random words said again and again (their first round and "
-        "nothing else weighs nothing in the loss)"
+        recitals_sentence=f" and {recipe.recitals} recitals, random words said again and again (their first round "
+        "weighs nothing in the loss)"
         if recipe.recitals
         else "",
         data_seed=TRAINING_SEED + recipe.seed,
@@ -125,6 +128,8 @@ def card(
         last_head=f"layer {last['layer']}, head {last['head']}",
         last_score=last["score"],
         last_scores=_cells(last["by_distance"]),
+        some_word=word["whichever_head"],
+        some_last=last["whichever_head"],
         uniform=cue["if_all_tokens_got_the_same"],
         blind=senses["accuracy_with_attention_off"],
         head_rows="\n".join(

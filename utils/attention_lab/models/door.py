@@ -6,7 +6,8 @@ Letters: T tokens, L layers, H heads.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,20 @@ class Loaded:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Inside it, `transformers` shows no progress bars of its own: reading these files takes no time."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
 def _flat(ids: Any) -> list[int]:
     numbers = ids.tolist() if hasattr(ids, "tolist") else list(ids)
     return numbers[0] if numbers and isinstance(numbers[0], list) else numbers
@@ -122,9 +137,10 @@ def load(name: str = "lab", folder: Path | None = None) -> Loaded:
 
     from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
 
-    model = GPT2LMHeadModel.from_pretrained(
-        folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
-    )
+    with no_bars():
+        model = GPT2LMHeadModel.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
+        )
     start = "<|endoftext|>"
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.nn import functional
+from tqdm import tqdm
 
 from attention_lab.models.door import Loaded
 from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, Decision, Recital, Story, recital, stories
@@ -143,11 +144,13 @@ class Scores:
 
     Attributes:
         previous: weight that rows of stories give to the row just before.
+        recited: the same of recitals.
         first: weight that rows of stories give to the first row.
         induction: weight that rows of recitals give to the row after the last time their token stood there.
     """
 
     previous: np.ndarray
+    recited: np.ndarray
     first: np.ndarray
     induction: np.ndarray
 
@@ -155,7 +158,7 @@ class Scores:
 @torch.no_grad()
 def head_scores(lab: Loaded, told: Documents, recited: Documents) -> Scores:
     """Previous-word, first-token and induction scores of every head (Olsson et al. 2022, section on head scores)."""
-    previous, first, induction = [], [], []
+    previous, said, first, induction = [], [], [], []
     for where, ids in told.batches():
         for i, pattern in enumerate(_patterns(lab, ids)):
             last = _end(told, where.start + i)
@@ -166,7 +169,8 @@ def head_scores(lab: Loaded, told: Documents, recited: Documents) -> Scores:
         for item, pattern in zip(recited.items[where], _patterns(lab, ids), strict=True):
             rows = np.arange(item.period + 1, len(item.words) + 1)
             induction.append(pattern[:, :, rows, rows - item.period + 1].mean(-1))
-    return Scores(*(np.mean(column, axis=0) for column in (previous, first, induction)))
+            said.append(pattern[:, :, rows, rows - 1].mean(-1))
+    return Scores(*(np.mean(column, axis=0) for column in (previous, said, first, induction)))
 
 
 def _end(docs: Documents, i: int) -> int:
@@ -237,7 +241,7 @@ def random_heads(lab: Loaded, size: int, named: Iterable[Head]) -> list[list[Hea
     return [sorted(rng.sample(others, size)) for _ in range(CONTROLS)]
 
 
-def evaluate(lab: Loaded, n_stories: int = 256, n_recitals: int = 64, ablate: bool = True) -> dict[str, Any]:
+def evaluate(lab: Loaded, n_stories: int = 192, n_recitals: int = 48, ablate: bool = True) -> dict[str, Any]:
     """Every figure of a checkpoint, as plain data for JSON.
 
     Args:
@@ -250,18 +254,21 @@ def evaluate(lab: Loaded, n_stories: int = 256, n_recitals: int = 64, ablate: bo
     recited = documents(twice(n_recitals), lab)
     decided, scores = decide(lab, told), head_scores(lab, told, recited)
     from_word, from_last = decided.from_word.mean(0), decided.from_last.mean(0)
+    from_was = decided.from_last[decided.by_was].mean(0)
     figures = {
         "measured_on": {"stories": n_stories, "decisions": len(decided.right), "recitals": n_recitals},
         "senses": _senses(lab, told, decided),
         "cue": {
             "from_the_ambiguous_word": _cue(decided, decided.from_word, from_word),
             "from_the_row_that_predicts": _cue(decided, decided.from_last, from_last),
+            "from_was": _named(best(from_was)[0], from_was),
             "if_all_tokens_got_the_same": _round(decided.uniform.mean()),
         },
         "heads": {
             name: [_named(head, values) for head in best(values, 3)]
             for name, values in (
                 ("previous_token", scores.previous),
+                ("previous_token_on_recitals", scores.recited),
                 ("first_token", scores.first),
                 ("induction", scores.induction),
             )
@@ -271,7 +278,7 @@ def evaluate(lab: Loaded, n_stories: int = 256, n_recitals: int = 64, ablate: bo
         groups = {
             "induction": best(scores.induction, 2),
             "previous_token": best(scores.previous, 1),
-            "cue": sorted({*best(from_word), *best(from_last)}),
+            "cue": best(from_last, 2),
         }
         figures["switched_off"] = _switched_off(lab, told, recited, groups)
     return figures
@@ -291,7 +298,11 @@ def _senses(lab: Loaded, told: Documents, decided: Decided) -> dict[str, Any]:
 
 def _cue(decided: Decided, looks: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     head = best(means)[0]
-    return {**_named(head, means), "by_distance": decided.by_distance(looks[:, head[0], head[1]])}
+    return {
+        **_named(head, means),
+        "by_distance": decided.by_distance(looks[:, head[0], head[1]]),
+        "whichever_head": _round(looks.max(axis=(1, 2)).mean()),
+    }
 
 
 def _named(head: Head, scores: np.ndarray) -> dict[str, Any]:
@@ -308,7 +319,7 @@ def _switched_off(lab: Loaded, told: Documents, recited: Documents, groups: dict
         "all attention": measured(attention_off(lab.model)),
     }
     named = {head for heads in groups.values() for head in heads}
-    for name, heads in groups.items():
+    for name, heads in tqdm(groups.items(), desc="heads switched off", unit="set", disable=None):
         controls = [measured(heads_off(lab.model, some)) for some in random_heads(lab, len(heads), named)]
         found[name] = {
             "heads": [list(head) for head in heads],

@@ -22,6 +22,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from tqdm import tqdm
 
+from attention_lab.models.door import no_bars
 from attention_lab.models.english import FULL, SHORT, Recital, Size, Story, recitals, stories
 from attention_lab.models.words import START, save_tokenizer, train_tokenizer
 
@@ -70,7 +71,9 @@ class Recipe:
 #: The checkpoints of the course.
 RECIPES: dict[str, Recipe] = {
     "lab": Recipe(),
-    "lab-no-positions": Recipe("lab-no-positions", layers=2, learned_positions=False, recitals=0),
+    "lab-no-positions": Recipe(
+        "lab-no-positions", layers=2, learned_positions=False, steps=1000, short_steps=600, recitals=0
+    ),
 }
 
 
@@ -227,7 +230,8 @@ def train(recipe: Recipe, quiet: bool = False) -> Trained:
 def save(trained: Trained, folder: Path) -> None:
     """Write config, weights (safetensors), tokenizer and recipe into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    trained.model.save_pretrained(folder)
+    with no_bars():
+        trained.model.save_pretrained(folder)
     save_tokenizer(trained.tokenizer, folder)
     _recipe_file(folder, trained.recipe)
 
