@@ -174,7 +174,7 @@ def items_chart() -> Chart:
         "items to be remembered",
         "share recalled",
         (*BY_ITEMS, NAMES_IGNORED),
-        x_range=(0.5, 22.5),  # room for the legend
+        x_range=(0, 24),  # room for the legend
         y_range=(0, 1.05),
         levels={"blind guess": BLIND},
     )
