@@ -1132,7 +1132,7 @@ _PROJECT = Exercise(
     },
     hints=(
         "Of what are all three views made, and what is different between them?",
-        "Leading axes come back as they were, and in the last axis d becomes d_k, d_k and d_v. Is it so for each result?",
+        "Leading axes come back as they were, and the last axis is d_k, d_k and d_v wide. Is it so for each result?",
         "Look at the side of the product on which x stands, and at the order in which you hand back the three.",
     ),
     framework="torch",
@@ -1160,7 +1160,7 @@ _HEAD = Exercise(
     },
     hints=(
         "Chapter 04 went from q, k, v to the blend. What is new here?",
-        "Rows of the pattern sum to 1 over the last axis, and a batch of one sentence gives what the sentence gives alone.",
+        "Rows of the pattern sum to 1 over the last axis, and a sentence in a batch gives what it gives alone.",
         "Look at three places: the width in the scale, the transpose of the keys (.mT), the dim of the softmax.",
     ),
     framework="torch",
@@ -1192,7 +1192,7 @@ _FORM = Exercise(
     hints=(
         "Write out one score, (x W_q)(x W_k)ᵀ, without brackets: which part of it knows nothing of the rows?",
         "Your result agrees with the scores of q and k, row = the word that looks. Which entry differs first?",
-        "Look at the order and the transpose inside the single matrix, at x.mT, and at which width the scale is the root of.",
+        "Look at the order and the transpose inside the single matrix, at x.mT, and at the width in the scale.",
     ),
     framework="torch",
 )
@@ -1209,7 +1209,7 @@ _THE = Question(
     right=0,
     because="Both have the same row and meet the same matrices: a view depends on nothing else.",
     wrong={
-        3: "Each view is made of the row and of a matrix. Which of the two differs between the first and the second 'the'?",
+        3: "Each view is made of a row and of a matrix. Which of them differs between the first and the second 'the'?",
         1: "Which of the three would it be, when rows and matrices are the same?",
         2: "Which two would it be, when rows and matrices are the same?",
     },
@@ -1230,24 +1230,6 @@ _MUTUAL = Question(
     },
     otherwise="Which query meets which key in either score?",
     hints=("Write both as dot products: q of bank with k of boat, q of boat with k of bank.",),
-)
-
-_RANK = Question(
-    name="05_rank",
-    chapter="05",
-    prompt="The single matrix of a head with d = 64 and d_k = 16 has 64 × 64 numbers. What is its rank at most?",
-    right=16,
-    because="Whatever enters it passes through d_k numbers: a head with narrow queries asks few things at once.",
-    wrong={
-        64: "Its shape would allow 64. But it is a product: how many numbers stand between its two factors?",
-        4096: "That counts its numbers. The rank counts directions that do not depend on one another.",
-        32: "W_q and W_k share the 16: a product has at most the rank of its narrower factor.",
-        256: "16 × 16 counts numbers. The rank counts directions.",
-        4: "The scale takes a root, the rank does not.",
-        1: "One number in a query would give rank 1.",
-    },
-    otherwise="Through how many numbers does a row pass on its way from W_q to W_kᵀ?",
-    hints=("The rank of a product is at most that of each factor. Which shape has W_q?",),
 )
 
 _TOLD = Question(
@@ -1291,7 +1273,7 @@ _MOVED = Question(
     choices=("it falls to a hundredth", "it falls a little", "it stays the same"),
     wrong={
         "it falls to a hundredth": "Which number in q · k, or in the sum of the softmax, knows of the distance?",
-        "it falls a little": "Which number in q · k knows of the distance? The same words are in the sentence as before.",
+        "it falls a little": "Which number in q · k knows of the distance? The sentence still has the same words.",
     },
     otherwise="What goes into a score, and which of it depends on the distance?",
     hints=("Write out the weight: one score, and the scores of the same other words.",),
@@ -1334,4 +1316,4 @@ _BUG = Question(
     hints=("Reshape a (2, 3) tensor to (3, 2) and compare it with the transpose.",),
 )
 
-QUESTIONS: tuple[Question, ...] = (_THE, _MUTUAL, _RANK, _TOLD, _CHANGED, _MOVED, _LONGER, _BUG)
+QUESTIONS: tuple[Question, ...] = (_THE, _MUTUAL, _TOLD, _CHANGED, _MOVED, _LONGER, _BUG)
