@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tqdm import tqdm
@@ -144,19 +146,14 @@ def _chapter_of(submission: Submission) -> str:
 
 def hidden_from_learners(options: Options) -> tuple[str, ...]:
     """Folders that no worker may read, wherever libraries lie."""
-    ours = [COURSE / name for name in ("solutions", "chapters", "utils", "tests", ".git")]
-    return tuple(str(path.resolve()) for path in (options.folder, options.out, *ours))
+    return tuple(str(path.resolve()) for path in (options.folder, options.out))
 
 
 def protection(options: Options, seed: int) -> list[str]:
     """Sentences on what is in force in this machine's workers; tried in one of them."""
-    marker = Marker(seed, options.limits, [Path(p) for p in hidden_from_learners(options)])
-    try:
-        force = marker.force()
-    except NoWorker:
-        raise ValueError("no process for learners' code can be started here") from None
-    finally:
-        marker.close()
+    task = Task(0, "", b"", (), seed, options.limits, hidden_from_learners(options))
+    found = _forces(options, task)
+    force = {key: all(each.get(key, False) for each in found) for key in PROTECTION}
     missing = [text for key, text in PROTECTION.items() if not force.get(key)]
     if missing and options.require_sandbox:
         raise ValueError(
@@ -164,7 +161,30 @@ def protection(options: Options, seed: int) -> list[str]:
         )
     there = [text for key, text in PROTECTION.items() if force.get(key)]
     lines = [f"In force for learners' code: {'; '.join(there) or 'nothing but the clock'}."]
-    return lines + [f"NOT in force: {'; '.join(missing)}."] * bool(missing)
+    if missing:
+        lines.append(f"NOT in force: {'; '.join(missing)}.")
+    if options.scheduler and cluster().open_to_others(options.scheduler):
+        lines.append(
+            f"Notebooks and marks travel to {options.scheduler} and back unencrypted; use tls:// beyond one room."
+        )
+    return lines
+
+
+def _forces(options: Options, task: Task) -> list[dict[str, bool]]:
+    if options.scheduler:
+        return cluster().forces(options, task)
+    marker = marker_of(task)
+    try:
+        return [marker.force()]
+    except NoWorker:
+        raise ValueError("no process for learners' code can be started here") from None
+    finally:
+        marker.close()
+
+
+def cluster() -> ModuleType:
+    """The module for clusters, which needs Dask only when it is used."""
+    return import_module("attention_lab.grading.cluster")
 
 
 # --- marking -------------------------------------------------------------------------------------------------
@@ -175,9 +195,7 @@ def _rows(options: Options, store: Store, seed: int, owned: Sequence[Submission]
     tasks = _tasks(options, store, seed, owned, rows)
     marks = _here if options.jobs == 1 else _side_by_side
     if options.scheduler:
-        from attention_lab.grading.cluster import on_cluster
-
-        marks = on_cluster
+        marks = cluster().on_cluster
     bar = tqdm(total=len(owned), desc="marks", unit="file", disable=None)
     for task, marked in marks(tasks, options):
         if marked["status"] in ("marked", "unreadable", "no exercise"):
@@ -231,18 +249,20 @@ def mark_task(task: Task, marker: Marker) -> dict[str, Any]:
     try:
         return marker.mark(task.content, task.chapters).plain()
     except NoWorker as error:
-        return _failed(str(error))
+        return failed(str(error))
     except Exception as error:  # one notebook must not end the batch
-        return _failed(f"the marker failed ({type(error).__name__}: {error})")
+        return failed(f"the marker failed ({type(error).__name__}: {error})")
 
 
-def _failed(why: str) -> dict[str, Any]:
+def failed(why: str) -> dict[str, Any]:
+    """The result of a task that could not be marked through no fault of the learner's."""
     return {"status": "failed", "fault": f"could not be marked: {why}"}
 
 
 def marker_of(task: Task) -> Marker:
     """A marker for a task and those like it."""
-    return Marker(task.seed, task.limits, [Path(p) for p in task.hidden])
+    ours = [COURSE / name for name in ("solutions", "chapters", "utils", "tests", ".git")]
+    return Marker(task.seed, task.limits, [*map(Path, task.hidden), *ours])
 
 
 def _here(tasks: Iterator[Task], options: Options) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -274,7 +294,7 @@ def _side_by_side(tasks: Iterator[Task], options: Options) -> Iterator[tuple[Tas
         lost: list[Task] = []
         yield from _pool(iter([task]), 1, lost.append)
         for one in lost:
-            yield one, _failed("the process that marked it ended, twice")
+            yield one, failed("the process that marked it ended, twice")
 
 
 def _pool(tasks: Iterator[Task], jobs: int, lose: Callable[[Task], None]) -> Iterator[tuple[Task, dict[str, Any]]]:
