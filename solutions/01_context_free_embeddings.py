@@ -317,7 +317,7 @@ print(f"with an older topic: {share.max():.1f} right at the best width, {share[-
 # - *Embeddings are useless.* They say which words are alike, and every model in this course starts from them.
 # - *Near rows mean the same.* In our table *the* and *left* have a similarity of 0.98: the cosine does not see that the
 #   row of *the* is almost nothing.
-# - *A window of 4 is right in 1.5 % of all text.* That holds where all distances are equally frequent. In real text
+# - *A window of 4 is right 3 times in 200, whatever the text.* That holds where all distances are equally frequent. In real text
 #   near words decide more often, and a short window does better. Still no width fits every sentence.
 #
 # ## Where it leads
