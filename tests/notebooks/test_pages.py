@@ -19,7 +19,13 @@ PAGES = chapters(COURSE)
 NUMBERS = [page.number for page in PAGES]
 
 #: Which claims of the ledger each chapter shows; a claim of several chapters is named in each.
-LEDGER = {"01": ("C1", "C2", "C3"), "02": ("C4", "C5", "C6"), "03": ("C7", "C8", "C9"), "04": ("C9", "C10", "C11")}
+LEDGER = {
+    "01": ("C1", "C2", "C3"),
+    "02": ("C4", "C5", "C6"),
+    "03": ("C7", "C8", "C9"),
+    "04": ("C9", "C10", "C11"),
+    "05": ("C7", "C12", "C13", "C14"),
+}
 
 page_of_each = pytest.mark.parametrize("page", PAGES, ids=NUMBERS)
 

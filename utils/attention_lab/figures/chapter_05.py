@@ -120,7 +120,7 @@ def recall_chart() -> Chart:
     levels = {"blind guess": BLIND}
     return side_by_side(
         line_chart(
-            "One item: attention and gates hold it",
+            "One item: three of four lines lie at 1.00",
             "steps from item to question (logarithmic)",
             "share recalled",
             tuple(BY_DISTANCE),
@@ -129,7 +129,7 @@ def recall_chart() -> Chart:
             levels=levels,
         ),
         line_chart(
-            "Many items: attention alone holds them",
+            "Many items (one seed): attention holds them",
             "items to be remembered",
             "share recalled",
             tuple(BY_ITEMS),
