@@ -28,8 +28,8 @@ trained on stories: {vocabulary} tokens, everyday words whole, rare words in pie
 
 The first {short_steps:,} steps see twice as many documents of 44 words, with cues up to 24 words away, at random \
 places of the position table; the others see documents of 112 words. {steps:,} steps of AdamW (betas 0.9 and 0.99, \
-weight decay 0.01, clip 1), rate {rate}, {warmup} steps of warm-up, falling from step {decay_step} on, no dropout, seed \
-{seed}, one thread. Deciding answers weigh {answer_weight:g} times as much as other words. Loss as trained: \
+weight decay 0.01, clip 1), rate {rate}, {warmup} steps of warm-up, falling from step {decay_step} on, no dropout, \
+seed {seed}, one thread. Deciding answers weigh {answer_weight:g} times as much as other words. Loss as trained: \
 {first_loss:.2f} at first, {last_loss:.2f} at the end (mean of the last 50 steps).
 
     python course.py train {name}
@@ -49,9 +49,9 @@ again) by `attention_lab.models.evaluation.evaluate`; all of them, rounded to fo
 | the best head's weight on the cue, from the ambiguous word ({word_head}) | {word_score:.4f} | {word_scores} |
 | the same from the row that predicts the answer ({last_head}) | {last_score:.4f} | {last_scores} |
 
-In the mean, the head that looks at the cue most, whichever it is, gives it {some_word:.4f} from the ambiguous word and \
-{some_last:.4f} from the row that predicts. Columns after "all" are distances in words. With the same weight for all tokens the cue would get {uniform:.4f}; with \
-attention off the accuracy is {blind:.4f}.
+In the mean, the head that looks at the cue most, whichever it is, gives it {some_word:.4f} from the ambiguous word \
+and {some_last:.4f} from the row that predicts. Columns after "all" are distances in words. With the same weight for \
+all tokens the cue would get {uniform:.4f}; with attention off the accuracy is {blind:.4f}.
 
 | best heads | score |
 |---|---|
