@@ -236,5 +236,5 @@ def test_what_the_editor_changed_is_still_the_courses_own_cell() -> None:
 
     own = [normal("".join(c["source"])) for c in book("chapters", "03")["cells"] if c["cell_type"] == "code"]
     known = chapter("03")
-    assert set(own) == set(known.provided) | known.blank
+    assert set(own) == set(known.provided) | set(known.blank)
     assert normal("\n  x = 1  \r\ny = 2\n\n") == "  x = 1\ny = 2"

@@ -82,6 +82,10 @@ def _short_text(value: Any) -> str:
 def close(got: np.ndarray, expected: np.ndarray, dtype: str) -> np.ndarray:
     """Entry by entry, whether two arrays of one shape agree at the precision of `dtype`; NaN agrees with NaN."""
     atol, rtol = TOLERANCE[dtype]
+    if got.dtype.kind == expected.dtype.kind == "f" and got.shape == expected.shape and np.isfinite(expected).all():
+        near = np.abs(got - expected) <= atol + rtol * np.abs(expected)  # what isclose does, in a fifth of its time
+        if near.all():
+            return np.asarray(near)
     return np.isclose(got, expected, atol=atol, rtol=rtol, equal_nan=True)
 
 

@@ -29,12 +29,12 @@ class Chapter:
     Attributes:
         number: two digits.
         provided: normal text of each code cell that holds no exercise or question, with what it says, in order.
-        blank: normal text of every other code cell.
+        blank: the same for every other code cell.
     """
 
     number: str
     provided: Mapping[str, Reading]
-    blank: frozenset[str]
+    blank: Mapping[str, Reading]
 
     def needed(self, readings: Iterable[Reading]) -> list[str]:
         """The provided cells that others need, in order: those that make a name they use, and what these use."""
@@ -62,7 +62,7 @@ def _text(source: Any) -> str:
 def chapter(number: str) -> Chapter:
     """A chapter by its number; without cells where the course folder does not hold it."""
     provided: dict[str, Reading] = {}
-    blank = set()
+    blank: dict[str, Reading] = {}
     for path in sorted((COURSE / "chapters").glob(f"{number}_*.ipynb"))[:1]:
         ours = {**exercises(), **questions()}
         for kind, text in sources(json.loads(path.read_text(encoding="utf-8"))):
@@ -70,10 +70,10 @@ def chapter(number: str) -> Chapter:
                 continue
             found = read(text)
             if any(name in ours for name in (*found.defines, *found.answers)):
-                blank.add(normal(text))
+                blank[normal(text)] = found
             else:
                 provided[normal(text)] = found
-    return Chapter(number, provided, frozenset(blank))
+    return Chapter(number, provided, blank)
 
 
 @functools.cache

@@ -50,7 +50,8 @@ class Mender:
         modules += [caller, facts, outcome, reading, wire, sys.modules["attention_lab"]]
         self._modules = dict(sys.modules)
         self._out = sys.stdout
-        self._kept = [(vars(module), dict(vars(module))) for module in modules]
+        kept = [(vars(module), dict(vars(module))) for module in modules]
+        self._kept = [(now, before, [*map(id, before.values())]) for now, before in kept]
         self._numpy_errors = np.geterr()
 
     def mend(self) -> None:
@@ -66,8 +67,8 @@ class Mender:
             "_",
             "modules",
         }
-        for now, before in self._kept:
-            if len(now) != len(before) or any(now.get(key) is not value for key, value in before.items()):
+        for now, before, ids in self._kept:
+            if [*map(id, now.values())] != ids:
                 for key in [k for k in now if k not in before and k not in changing]:
                     if not key.startswith("__"):
                         del now[key]
@@ -89,12 +90,13 @@ class Child:
         incoming: descriptor that requests are read from.
         outgoing: descriptor that replies are written to.
         answers: list that `answer` of the stand-in appends to.
+        mender: puts patched modules back.
     """
 
-    def __init__(self, incoming: int, outgoing: int, answers: list[tuple[str, Any]]) -> None:
+    def __init__(self, incoming: int, outgoing: int, answers: list[tuple[str, Any]], mender: Mender) -> None:
         self._incoming, self._outgoing = incoming, outgoing
         self._answers = answers
-        self._mender = Mender()
+        self._mender = mender
         self._cells = 0
         self._stand_ins: dict[str, Any] = {}
         main = ModuleType("__main__")
@@ -116,7 +118,6 @@ class Child:
         replies = []
         for what, *values in steps:
             replies.append(getattr(self, f"do_{what}")(*values))
-            self._mender.mend()
         return replies
 
     def do_look(self, name: str, calls: list[tuple[Any, ...]]) -> Any:
@@ -164,7 +165,8 @@ class Child:
         call = caller.LocalCaller(self.names[name], framework)
         found = call(Case(args, script=script), dtype)
         given = tuple(_as_left(argument) for argument in call.given)
-        return {"outcome": {key: getattr(found, key) for key in found.__dataclass_fields__}, "given": given}
+        told = {key: value for key, value in vars(found).items() if key == "value" or value}
+        return {"outcome": told, "given": given}
 
     def do_stand_in(self, name: str, framework: str) -> None:
         """From now on, answer calls of that name with right values from the marker."""
@@ -224,15 +226,35 @@ def _text(error: BaseException) -> str:
         return ""
 
 
+def prepare(answers: list[tuple[str, Any]]) -> Mender:
+    """Do what every worker would do first, once before they are forked, so that each of them starts warm."""
+    sys.stdin = open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stderr = _Sink()
+    warnings.simplefilter("ignore")
+    mender = Mender()
+    child = Child(-1, -1, answers, mender)
+    for text in ("def f(x):\n    return x + 1\n", "def g(x):\n    raise NotImplementedError\n", "class C: pass"):
+        child.do_run(str(child.do_read(text)["code"]))
+    calls = [(name, (np.ones((2, 3)),), dtype, "call", "numpy") for name in "fg" for dtype in ("float64", "float32")]
+    for name in "fg":
+        wire.decode(wire.encode(child.do_look(name, [call for call in calls if call[0] == name]))[4:])
+    mender.mend()
+    linecache.clearcache()
+    return mender
+
+
 def main(
-    incoming: int, outgoing: int, ruleset: int | None, memory: int, seconds: int, answers: list[tuple[str, Any]]
+    incoming: int,
+    outgoing: int,
+    ruleset: int | None,
+    memory: int,
+    seconds: int,
+    answers: list[tuple[str, Any]],
+    mender: Mender,
 ) -> None:
     """Lock this process and serve. Ends the process."""
     with contextlib.suppress(Exception):
-        sys.stdin = open(os.devnull)  # noqa: SIM115
-        sys.stdout = sys.stderr = _Sink()
-        warnings.simplefilter("ignore")
         force = lockdown.lock(ruleset, memory, seconds)
         wire.send(outgoing, {"id": 0, "reply": force})
-        Child(incoming, outgoing, answers).serve()
+        Child(incoming, outgoing, answers, mender).serve()
     os._exit(0)

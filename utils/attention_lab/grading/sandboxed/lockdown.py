@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
@@ -82,6 +83,7 @@ _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)
 _KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 
 
+@functools.cache
 def _libc() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 
@@ -161,7 +163,8 @@ def _grant(ruleset_descriptor: int, path: str, hidden: Sequence[str], depth: int
 # --- system calls ------------------------------------------------------------------------------------------
 
 
-def _filter(machine: str) -> bytes:
+@functools.cache
+def seccomp_program(machine: str) -> bytes:
     """The seccomp program: what is listed is allowed, clone3 answers ENOSYS, all else EPERM."""
 
     def step(code: int, jump_true: int, jump_false: int, value: int) -> bytes:
@@ -202,7 +205,7 @@ def _seccomp() -> bool:
     machine = platform.machine()
     if machine not in _ALLOWED or struct.calcsize("P") != 8:
         return False
-    program = _filter(machine)
+    program = seccomp_program(machine)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
     return int(_libc().prctl(_PR_SET_SECCOMP, 2, header, 0, 0)) == 0
@@ -210,7 +213,7 @@ def _seccomp() -> bool:
 
 def _drop_capabilities() -> bool:
     libc = _libc()
-    for capability in range(64):
+    for capability in range(64):  # those that exist
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
@@ -239,8 +242,8 @@ def _limit(name: str, value: int) -> None:
 
 
 def _address_space() -> int:
-    with contextlib.suppress(OSError):
-        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 

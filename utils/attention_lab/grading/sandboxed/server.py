@@ -48,8 +48,8 @@ def _load() -> dict[str, ModuleType]:
     return loaded
 
 
-def _prepare(settings: dict[str, Any], loaded: dict[str, ModuleType]) -> tuple[Any, int | None, list[Any]]:
-    """Load libraries, put the stand-ins in place, and make the ruleset; gives `child`, the ruleset, and the answers."""
+def _prepare(settings: dict[str, Any], loaded: dict[str, ModuleType]) -> tuple[Any, int | None, tuple[Any, Any]]:
+    """Load libraries, put the stand-ins in place, make the ruleset; gives `child`, the ruleset, what `main` needs."""
     child = loaded["attention_lab.grading.sandboxed.child"]
     for name in _LATE:
         importlib.import_module(name)
@@ -62,7 +62,8 @@ def _prepare(settings: dict[str, Any], loaded: dict[str, ModuleType]) -> tuple[A
     standins.install({n: loaded[n] for n in _PLAIN if n in loaded}, _Answer(answers))
     hidden = [Path(path) for path in settings["hidden"]]
     sys.path[:] = [p for p in sys.path if p != str(Path(__file__).parent)]
-    return child, child.lockdown.ruleset(child.lockdown.readable_folders(), hidden), answers
+    ruleset = child.lockdown.ruleset(child.lockdown.readable_folders(), hidden)
+    return child, ruleset, (answers, child.prepare(answers))
 
 
 def _standins() -> Any:
@@ -89,7 +90,7 @@ def serve(control: socket.socket) -> None:
     loaded = _load()
     wire = loaded["attention_lab.grading.sandboxed.wire"]
     settings = wire.receive(control.fileno())
-    child, ruleset, answers = _prepare(settings, loaded)
+    child, ruleset, ready = _prepare(settings, loaded)
     child.lockdown.die_with_parent(settings["parent"])
     wire.send(control.fileno(), {"ready": True})
     gc.collect()
@@ -108,7 +109,7 @@ def serve(control: socket.socket) -> None:
         if process == 0:
             child.lockdown.die_with_parent(server)
             incoming, outgoing = _only(descriptors, ruleset)
-            child.main(incoming, outgoing, None if ruleset is None else 5, memory, seconds, answers)
+            child.main(incoming, outgoing, None if ruleset is None else 5, memory, seconds, *ready)
         for descriptor in descriptors:
             os.close(descriptor)
         control.sendall(struct.pack(">I", process))
@@ -142,8 +143,8 @@ def alone() -> None:
         os.dup2(nothing, standard)
     loaded = _load()
     settings = loaded["attention_lab.grading.sandboxed.wire"].receive(incoming)
-    child, ruleset, answers = _prepare(settings, loaded)
-    child.main(incoming, outgoing, ruleset, settings["memory"], settings["seconds"], answers)
+    child, ruleset, ready = _prepare(settings, loaded)
+    child.main(incoming, outgoing, ruleset, settings["memory"], settings["seconds"], *ready)
 
 
 if __name__ == "__main__":
