@@ -373,6 +373,7 @@ def test_two_starts_at_once_make_an_unusable_environment_anew_once(made, wheels)
     assert [process.returncode for process in both] == [0, 0], errors
     assert sum("making it anew" in text for text in errors) == 1
     assert sum("waiting" in text for text in errors) == 1
+    assert sum("The environment is ready" in text for text in errors) == 1
     assert not (made / ".venv" / "old.txt").exists()
     assert tiny_module(made).exists()
 

@@ -99,6 +99,16 @@ def test_a_folder_that_can_be_written_and_one_that_cannot(tmp_path):
     assert "cannot be written" in finding.text
 
 
+def test_a_folder_that_takes_no_file_is_a_finding(tmp_path, monkeypatch):
+    def refuse(dir: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+    finding = doctor.writable("the chapters", tmp_path)
+    assert not finding.good
+    assert "cannot be written (Permission denied)" in finding.text
+
+
 def test_memory_and_disk_below_what_is_needed(tmp_path):
     assert doctor.memory(2e9).good
     assert not doctor.memory(0.4e9).good

@@ -224,8 +224,10 @@ def fill(place: Place, wanted: Wanted, hold: int | None) -> None:
     install_locks(place, names, gpu, hold, changing)
     if gpu and not stamp.get("gpu"):
         install_gpu_torch(place, names, bool(stamp), hold, changing)
-    if torch_pin(place, names) and (problem := installing.torch_problem(place)):
-        raise Stop(problem)
+    if torch_pin(place, names):
+        say("  checking that torch starts")
+        if problem := installing.torch_problem(place):
+            raise Stop(problem)
     put_on_path(place)
     write_stamp(
         place,
