@@ -104,7 +104,7 @@ print(f"a guess that knows nothing: {next_word.UNIFORM:.2f} nats, the floor: {ne
 answer("06_leak", "below the floor")
 
 # %%
-kinds = {"with a mask": next_word.may_not, "without": next_word.may_look_ahead}
+kinds = {"with a mask": next_word.may_not, "without a mask": next_word.may_look_ahead}
 models, losses = {}, {}
 for name, attention in kinds.items():  # some seconds each
     models[name], losses[name] = next_word.trained(attention, next_token_loss)
@@ -118,8 +118,8 @@ for name, model in models.items():
 for name, model in models.items():
     past = next_token_loss(next_word.from_the_past(model, text), text)
     right = next_word.right_sentences(next_word.continued(model, text[:, :1])).all(1).sum()
-    print(f"{name:11}: training loss {losses[name][-1]:.1f}, from the words before only {past:.1f} nats")
-    print(f"{'':11}  of 100 texts that it writes, {right} are without a fault")
+    print(f"{name:14}: training loss {losses[name][-1]:.1f}, from the words before only {past:.1f} nats")
+    print(f"{'':14}  of 100 texts that it writes, {right} are without a fault")
 
 # %% [markdown]
 # Without a mask training looks perfect: the loss is 0.0, below what is possible. The model has learned one thing, to

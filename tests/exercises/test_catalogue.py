@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+import torch
 
 from attention_lab.authoring.build import exercise_name, question_name
 from attention_lab.checking import judge
@@ -66,7 +67,7 @@ def test_every_mistake_is_told_in_one_sentence_and_asks_a_question(name: str) ->
 def test_cases_are_the_same_for_a_seed_and_differ_between_seeds(name: str) -> None:
     def arrays(seed: int) -> list[np.ndarray]:
         cases = exercises()[name].cases(np.random.default_rng(seed))
-        return [a for case in cases for a in case.args if isinstance(a, np.ndarray)]
+        return [np.asarray(a) for case in cases for a in case.args if isinstance(a, (np.ndarray, int, float))]
 
     assert all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(arrays(1), arrays(1), strict=True))
     assert any(not np.array_equal(a, b) for a, b in zip(arrays(1), arrays(2), strict=False))
@@ -77,7 +78,7 @@ def test_the_notebooks_solution_passes_and_its_blank_is_not_a_pass(name: str) ->
     chapter = exercises()[name].chapter
 
     def defined(folder: str) -> object:
-        names: dict[str, object] = {"np": np, "exercise": lambda f: f}
+        names: dict[str, object] = {"np": np, "torch": torch, "F": torch.nn.functional, "exercise": lambda f: f}
         for source in cells(folder, chapter):
             if "@exercise" in source:
                 exec(source, names)

@@ -41,7 +41,7 @@ def loss_chart(names: Sequence[str], uniform: float, floor: float) -> Chart:
 def _losses_title(floor: float) -> Callable[[Mapping[str, tuple[ArrayLike, ArrayLike]]], str]:
     def title(data: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> str:
         below = [name for name, (_, losses) in data.items() if np.asarray(losses)[-1] < 0.9 * floor]
-        return f"Below the floor: {', '.join(below)}" if below else "No loss goes below the floor"
+        return f"Below what is possible: {', '.join(below)}" if below else "No loss goes below the floor"
 
     return title
 
@@ -58,12 +58,16 @@ def loss_lines(losses: Mapping[str, Sequence[float]]) -> dict[str, tuple[NDArray
 def too_late_chart(words: Sequence[str]) -> Chart:
     """A chart of two (T, T) patterns: masked after the softmax, and before it."""
 
-    def rows_sum_to(name: str) -> Callable[[NDArray[Any]], str]:
-        return lambda pattern: f"{name}: rows sum to {', '.join(f'{total:.2f}' for total in pattern.sum(axis=-1))}"
+    def row_sums(name: str) -> Callable[[NDArray[Any]], str]:
+        def title(pattern: NDArray[Any]) -> str:
+            ends = dict.fromkeys(f"{total:.2f}" for total in sorted(pattern.sum(axis=-1))[:: len(pattern) - 1])
+            return f"{name}: rows sum to {' to '.join(ends)}"
+
+        return title
 
     return side_by_side(
-        heat_map(words, words, rows_sum_to("After the softmax")),
-        heat_map(words, words, rows_sum_to("Before it")),
+        heat_map(words, words, row_sums("After the softmax")),
+        heat_map(words, words, row_sums("Before it")),
     )
 
 
