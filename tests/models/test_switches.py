@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import pytest
 import torch
 
-from attention_lab.models import Loaded
+from attention_lab.models import Loaded, load
 from attention_lab.models.switches import attention_off, heads_off
 
 
@@ -54,3 +54,25 @@ def _fails_inside(switch: AbstractContextManager[None], lab: Loaded, before: tor
 def test_a_head_that_is_not_there_is_named(lab: Loaded, head: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=r"there is no head \(.*layers"), heads_off(lab.model, [head]):
         pass
+
+
+def test_without_attention_and_positions_the_last_token_alone_decides_and_text_runs_into_a_loop() -> None:
+    lab = load("lab-no-positions")
+    with attention_off(lab.model):
+        rows = logits(lab, "the bank was the bank")[0]
+        assert torch.allclose(rows[0], rows[3], atol=1e-5)
+        assert torch.allclose(rows[1], rows[4], atol=1e-5)
+        ids = lab.encode("Anna saw the boat").tolist()[0]
+        following: dict[int, int] = {}
+        for _ in range(60):
+            next_token = int(lab.model(torch.tensor([ids[-1:]])).logits[0, -1].argmax())
+            assert following.setdefault(ids[-1], next_token) == next_token
+            ids.append(next_token)
+    period = 1 + ids[-2::-1].index(ids[-1])
+    assert ids[-period:] == ids[-2 * period : -period]
+
+
+def test_the_lab_model_without_attention_still_knows_positions(lab: Loaded) -> None:
+    with attention_off(lab.model):
+        rows = logits(lab, "the bank was the bank")[0]
+    assert not torch.allclose(rows[1], rows[4], atol=1e-2)

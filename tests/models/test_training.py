@@ -38,7 +38,7 @@ def tokenizer() -> Tokenizer:
 
 
 def test_a_short_run_lowers_the_loss_on_stories_it_has_not_seen(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    trained = train(TINY, quiet=True)
+    trained = train(TINY, quiet=True, tokenizer=tokenizer)
     unseen = next(batches(replace(TINY, steps=1, short_steps=0, seed=77), tokenizer))
     with torch.no_grad():
         untrained = new_model(TINY, tokenizer.get_vocab_size())
@@ -47,13 +47,18 @@ def test_a_short_run_lowers_the_loss_on_stories_it_has_not_seen(tokenizer: Token
     assert len(trained.losses) == TINY.steps
     assert after < before - 0.8
     save(trained, tmp_path)
-    assert torch.equal(load("tiny", tmp_path).model(unseen.ids).logits, trained.model(unseen.ids).logits)
+    read, written = load("tiny", tmp_path).model.state_dict(), trained.model.state_dict()
+    assert read.keys() == written.keys()
+    assert all(torch.equal(read[name], written[name]) for name in read)
 
 
-def test_the_same_seed_trains_the_same_model_and_another_seed_another() -> None:
+def test_the_same_seed_trains_the_same_model_and_another_seed_another(tokenizer: Tokenizer) -> None:
     recipe = replace(TINY, steps=2)
-    assert train(recipe, quiet=True).losses == train(recipe, quiet=True).losses
-    assert train(replace(recipe, seed=1), quiet=True).losses != train(recipe, quiet=True).losses
+    first, again, other = (
+        train(replace(recipe, seed=seed), quiet=True, tokenizer=tokenizer).losses for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first != other
 
 
 def test_answers_weigh_more_and_padding_nothing(tokenizer: Tokenizer) -> None:
@@ -107,10 +112,10 @@ def test_the_rate_rises_stays_and_falls() -> None:
     assert 0 < rates[-1] < 0.05
 
 
-def test_position_rows_stay_zero_where_the_recipe_says_so() -> None:
-    trained = train(replace(TINY, steps=2, learned_positions=False), quiet=True)
+def test_position_rows_stay_zero_where_the_recipe_says_so(tokenizer: Tokenizer) -> None:
+    trained = train(replace(TINY, steps=2, learned_positions=False), quiet=True, tokenizer=tokenizer)
     assert not trained.model.transformer.wpe.weight.any()
-    assert train(replace(TINY, steps=1), quiet=True).model.transformer.wpe.weight.any()
+    assert train(replace(TINY, steps=1), quiet=True, tokenizer=tokenizer).model.transformer.wpe.weight.any()
 
 
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

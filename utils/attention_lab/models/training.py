@@ -197,15 +197,16 @@ def learning_rate(recipe: Recipe, step: int) -> float:
     return recipe.rate * min(1.0, (step + 1) / recipe.warmup) * falling
 
 
-def train(recipe: Recipe, quiet: bool = False) -> Trained:
+def train(recipe: Recipe, quiet: bool = False, tokenizer: Tokenizer | None = None) -> Trained:
     """Train a model from nothing. The same recipe gives the same model on the same machine.
 
     Args:
         recipe: what to train.
         quiet: no progress bar.
+        tokenizer: a ready one; it is trained first when None.
     """
     torch.set_num_threads(1)
-    tokenizer = train_tokenizer()
+    tokenizer = tokenizer or train_tokenizer()
     model = new_model(recipe, tokenizer.get_vocab_size())
     learned = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=recipe.rate, betas=(0.9, 0.99), weight_decay=0.01)
