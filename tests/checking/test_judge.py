@@ -260,7 +260,7 @@ def test_a_view_of_the_input_is_noted() -> None:
 
     verdict = judge("rows_of", rows_of)
     assert verdict.passed
-    assert any("shares its memory with table" in note for note in verdict.notes)
+    assert any("The result is table itself or a part of it (a view)" in note for note in verdict.notes)
 
 
 def test_the_same_seed_gives_the_same_verdict() -> None:
@@ -292,3 +292,30 @@ def test_a_remote_caller_can_take_the_place_of_the_local_one() -> None:
 
     assert judge("running_mean", never, caller=remote).passed
     assert len(seen) == 4
+
+
+def test_a_changed_input_is_shown_before_and_after() -> None:
+    def running_mean(x):
+        result = means(x)
+        x[:] = 0
+        return result
+
+    verdict = judge("running_mean", running_mean)
+    assert verdict.labels == ("x after the call", "x before the call, and as it should stay")
+    assert set(verdict.got.split("  (")[0]) <= set("[0., \n]")
+    assert verdict.expected.splitlines()[0] in verdict.call
+
+
+def test_numbers_that_look_the_same_come_with_their_difference() -> None:
+    verdict = judge("running_mean", lambda x: means(x) + 1e-7)
+    assert "the largest difference is 1e-07, at [" in verdict.got
+
+
+def test_of_two_mistakes_the_call_shows_the_first() -> None:
+    def pattern(q, k):
+        raw = q @ np.swapaxes(k, -1, -2)
+        return np.exp(raw) / np.exp(raw).sum(-2, keepdims=True)
+
+    verdict = judge("pattern", pattern)
+    assert verdict.mistake == "unscaled+over_queries"
+    assert "a query of zeros" not in verdict.call

@@ -43,3 +43,13 @@ def test_dots_are_not_started_and_show_the_question() -> None:
 
 def test_no_message_of_a_wrong_answer_holds_the_right_one() -> None:
     assert "42" not in judge_answer("90_number", 99).message + judge_answer("90_number", 99).question
+
+
+def test_a_number_answers_a_choice_that_is_written_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attention_lab import exercises as catalogue
+    from attention_lab.exercises import Question
+
+    bits = Question("90_bits", "90", "How many?", "0.6", "So it is.", {"3": "Too many."}, "", choices=("0.6", "3"))
+    monkeypatch.setattr(catalogue, "_entries", lambda: ({}, {"90_bits": bits}))
+    assert judge_answer("90_bits", 0.6).passed
+    assert judge_answer("90_bits", 3).message == "Too many."

@@ -126,3 +126,13 @@ def test_a_home_that_cannot_be_written_stops_nobody(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("ATTENTION_LAB_HOME", str(blocked))
     assert not record(Verdict("pattern", "passed"))
     assert callable(cell(RIGHT)["running_mean"])
+
+
+def test_progress_of_one_chapter_lists_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    progress()
+    assert "pattern" not in capsys.readouterr().out
+    progress(90)
+    out = capsys.readouterr().out
+    assert "○ pattern" in out and "90_choice" in out and "rows_of" not in out
+    with pytest.raises(session.Unsolved, match="No chapter 17 has exercises; there are: 90, 91."):
+        progress(17)

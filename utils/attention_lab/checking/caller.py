@@ -111,9 +111,10 @@ class LocalCaller:
         shared = [i for i, new in enumerate(given) if _shares(value, new)]
         names = parameter_names(self.candidate, len(args)) if touched or shared else ()
         changed = tuple(names[i] for i in touched)
+        after = tuple(plain(given[i]) for i in touched)
         if failure is not None:
-            return replace(_failed(failure, self.candidate), changed=changed)
-        return Outcome(value=plain(value), changed=changed, shares=tuple(names[i] for i in shared))
+            return replace(_failed(failure, self.candidate), changed=changed, after=after)
+        return Outcome(value=plain(value), changed=changed, after=after, shares=tuple(names[i] for i in shared))
 
 
 def altered(old: Any, new: Any) -> bool:

@@ -107,9 +107,9 @@ def card_of(verdict: Verdict, more: Sequence[Block] = ()) -> Card:
     if verdict.call:
         blocks.append(Block(verdict.call, "code", "The call"))
     if verdict.got:
-        blocks.append(Block(verdict.got, "code", "What came back"))
+        blocks.append(Block(verdict.got, "code", verdict.labels[0]))
     if verdict.expected:
-        blocks.append(Block(verdict.expected, "code", "What was expected"))
+        blocks.append(Block(verdict.expected, "code", verdict.labels[1]))
     if verdict.question:
         blocks.append(Block(verdict.question, "question", "Think"))
     blocks.extend(Block(note, "note", "Also") for note in verdict.notes)

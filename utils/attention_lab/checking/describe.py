@@ -13,7 +13,7 @@ from attention_lab.checking.caller import Caller, LocalCaller, cast, parameter_n
 from attention_lab.checking.outcome import Foreign, Outcome, close, kinds_fit
 from attention_lab.exercises.model import Case, Exercise, Fn
 
-_SHOWN = 42  # the most entries of an array that a card prints
+SHOWN = 42  # the most entries of an array that a card prints
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ def _wrong_type(failure: Failure, got: Any, expected: Any) -> str:
 def _wanted(failure: Failure, expected: Any) -> str:
     array = "a tensor" if failure.exercise.framework == "torch" else "an array"
     if isinstance(expected, np.ndarray) and expected.ndim:
-        return f"{array} of shape {failure.exercise.returns} = {_shape_text(expected)}"
+        axes = "" if failure.exercise.returns == "(…)" else f"{failure.exercise.returns} = "
+        return f"{array} of shape {axes}{_shape_text(expected)}"
     if isinstance(expected, (tuple, list)):
         return f"{len(expected)} values"
     return {"b": "True or False", "i": "a whole number"}.get(np.asarray(expected).dtype.kind, "a number")
@@ -412,10 +413,21 @@ def _argument_text(value: Any, indent: int) -> str:
 
 def _array_text(array: np.ndarray, indent: int = 0) -> str:
     shape = f"shape {_shape_text(array)}"
-    if array.size > _SHOWN:
+    if array.size > SHOWN:
         return f"an array of {shape}"
-    text = np.array2string(array, precision=4, suppress_small=True, separator=", ", threshold=_SHOWN + 1)
+    text = np.array2string(array, precision=4, suppress_small=True, separator=", ", threshold=SHOWN + 1)
     return text.replace("\n", "\n" + " " * indent) + (f"  ({shape})" if array.ndim > 1 else "")
+
+
+def difference_text(got: Any, expected: Any) -> str:
+    """Where two arrays differ most, and by how much: for numbers that look the same when they are printed."""
+    if not isinstance(got, np.ndarray) or not isinstance(expected, np.ndarray) or got.shape != expected.shape:
+        return ""
+    if got.dtype.kind not in "fiu" or got.size == 0:
+        return ""
+    gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+    place = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    return f"the largest difference is {gap[place]:.1g}" + (f", at {_index_text(np.array(place))}" if gap.ndim else "")
 
 
 def value_text(outcome: Outcome) -> str:

@@ -14,10 +14,18 @@ from zlib import crc32
 
 import numpy as np
 
-from attention_lab.checking.caller import Caller, LocalCaller, positional
-from attention_lab.checking.describe import Failure, call_text, explain, explain_error, value_text
+from attention_lab.checking.caller import Caller, LocalCaller, parameter_names, positional
+from attention_lab.checking.describe import (
+    SHOWN,
+    Failure,
+    call_text,
+    difference_text,
+    explain,
+    explain_error,
+    value_text,
+)
 from attention_lab.checking.facts import Facts, facts_of
-from attention_lab.checking.outcome import Outcome, matches_mistake, matches_reference
+from attention_lab.checking.outcome import Outcome, agree, matches_mistake, matches_reference
 from attention_lab.exercises import exercises
 from attention_lab.exercises.model import Case, Exercise, Mistake
 
@@ -39,6 +47,7 @@ class Verdict:
         expected: what was expected.
         line: the learner's own line where it raised: "line 3: return q @ k".
         notes: what else was seen: prints, warnings, shared memory.
+        labels: what `got` and `expected` are called on a card.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Verdict:
     expected: str = ""
     line: str = ""
     notes: tuple[str, ...] = ()
+    labels: tuple[str, str] = ("What came back", "What was expected")
 
     @property
     def passed(self) -> bool:
@@ -74,6 +84,12 @@ class Trial:
     @property
     def size(self) -> int:
         return sum(np.size(a) for a in self.case.args if isinstance(a, np.ndarray))
+
+    @property
+    def readable(self) -> bool:
+        """Whether a card can show the call whole, in numbers with one digit after the point."""
+        arrays = [a for a in self.case.args if isinstance(a, np.ndarray)]
+        return all(a.size <= SHOWN and np.array_equal(a, np.round(a * 1.0, 1), equal_nan=a.dtype.kind == "f") for a in arrays)
 
 
 def judge(
@@ -198,13 +214,16 @@ def _notes(trials: list[Trial]) -> tuple[str, ...]:
         notes.append(f"NumPy or Python warned: {warned}")
     shares = next((t.got.shares for t in trials if t.got.shares and not t.reference.shares), ())
     if shares:
-        notes.append(f"The result shares its memory with {shares[0]} (a view): changing one later changes the other.")
+        notes.append(
+            f"The result is {shares[0]} itself or a part of it (a view), not a new array: "
+            "changing one later changes the other."
+        )
     return tuple(notes)
 
 
 def _passed(name: str, trials: list[Trial]) -> Verdict:
     precisions = len({t.dtype for t in trials})
-    where = "in double and single precision" if precisions == 2 else "on every input"
+    where = "with float64 and with float32 numbers" if precisions == 2 else "on every input"
     return Verdict(
         name,
         "passed",
@@ -238,7 +257,7 @@ def _named(exercise: Exercise, trials: list[Trial], seed: int) -> Verdict | None
     mistakes = _alike(exercise, trials, seed)
     if not mistakes:
         return None
-    shown = min((t for t in trials if not t.right), key=_first_to_show)
+    shown = min(_telling(exercise, mistakes, [t for t in trials if not t.right]), key=_first_to_show)
     verdict = Verdict(
         exercise.name,
         "raised" if shown.got.error and not shown.reference.error else "wrong",
@@ -284,8 +303,8 @@ def _first_outcome(name: str, seed: int, number: int) -> Outcome:
     return LocalCaller(_variants(name)[number][1], exercise.framework).bare(case, dtype)
 
 
-def _first_to_show(trial: Trial) -> tuple[bool, bool, int]:
-    return (bool(trial.got.error), trial.dtype == "float32", trial.size)
+def _first_to_show(trial: Trial) -> tuple[bool, bool, bool, int]:
+    return (bool(trial.got.error), trial.dtype == "float32", not trial.readable, trial.size)
 
 
 def _sentence(mistakes: tuple[Mistake, ...]) -> str:
@@ -309,14 +328,37 @@ def _does_the_same(mistake: LocalCaller, trials: list[Trial]) -> bool:
     return telling or texts_equal
 
 
+def _telling(exercise: Exercise, mistakes: tuple[Mistake, ...], wrong: list[Trial]) -> list[Trial]:
+    """The wrong trials that show both of two mistakes, or at least the first; all of them for a single mistake."""
+    if len(mistakes) < 2:
+        return wrong
+    shows: list[list[Trial]] = []
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        for mistake in mistakes:
+            alone = LocalCaller(implementation(exercise, mistake), exercise.framework)
+            shows.append([t for t in wrong if not matches_reference(alone.bare(t.case, t.dtype), t.reference, t.dtype)])
+    both = [t for t in shows[0] if any(t is other for other in shows[1])]
+    return both or shows[0] or wrong
+
+
 def _with_evidence(verdict: Verdict, exercise: Exercise, trial: Trial) -> Verdict:
-    return replace(
-        verdict,
-        call=call_text(exercise, trial.case),
-        got=value_text(trial.got),
-        expected=value_text(trial.reference),
-        line=_line(trial.got),
-    )
+    got, reference = trial.got, trial.reference
+    verdict = replace(verdict, call=call_text(exercise, trial.case), line=_line(got))
+    right_value = not got.error and not reference.error and agree(got.value, reference.value, trial.dtype)
+    if got.after and right_value:
+        name = got.changed[0]
+        before = dict(zip(parameter_names(exercise.reference, len(trial.case.args)), trial.case.args, strict=True))
+        return replace(
+            verdict,
+            got=value_text(Outcome(value=got.after[0])),
+            expected=value_text(Outcome(value=before.get(name, ""))),
+            labels=(f"{name} after the call", f"{name} before the call, and as it should stay"),
+        )
+    back, wanted = value_text(got), value_text(reference)
+    if back == wanted:
+        back = f"{back}\n{difference_text(got.value, reference.value)}"
+    return replace(verdict, got=back, expected=wanted)
 
 
 def _unnamed(exercise: Exercise, trials: list[Trial], call: Caller, reveal: bool) -> Verdict:

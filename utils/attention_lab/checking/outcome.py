@@ -32,6 +32,7 @@ class Outcome:
         line_number: number of the learner's line that raised, in its cell; 0 when unknown.
         line: text of that line.
         changed: names of the arguments that the call altered.
+        after: what those arguments hold after the call, where that is known.
         shares: names of the arguments whose memory the result shares.
         printed: what the call printed.
         warned: warnings it caused, without repeats.
@@ -44,6 +45,7 @@ class Outcome:
     line_number: int = 0
     line: str = ""
     changed: tuple[str, ...] = ()
+    after: tuple[Any, ...] = ()
     shares: tuple[str, ...] = ()
     printed: str = ""
     warned: tuple[str, ...] = ()

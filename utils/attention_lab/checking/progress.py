@@ -115,15 +115,29 @@ def _line(name: str) -> str:
     return f"○ {name}"
 
 
-def overview() -> Card:
-    """A card with a line per exercise and question, chapter by chapter."""
+def overview(chapter: str | None = None) -> Card:
+    """Where a learner is: a line for each chapter, and one for each exercise and question of those that are begun.
+
+    Args:
+        chapter: two digits; only this one, with all its lines.
+
+    Raises:
+        ValueError: for a chapter without exercises and questions.
+    """
     everything: list[Exercise | Question] = [*exercises().values(), *questions().values()]
+    known = sorted({item.chapter for item in everything})
+    if chapter is not None and chapter not in known:
+        raise ValueError(f"no chapter {chapter} has exercises; there are: {', '.join(known)}")
     solved = sum(bool(read(item.name).solved) for item in everything)
     blocks = [Block(f"{solved} of {len(everything)} exercises and questions are solved.")]
-    for chapter in sorted({item.chapter for item in everything}):
-        names = [item.name for item in everything if item.chapter == chapter]
+    for number in known if chapter is None else [chapter]:
+        names = [item.name for item in everything if item.chapter == number]
         done = sum(bool(read(name).solved) for name in names)
-        blocks.append(Block("\n".join(map(_line, names)), "code", f"Chapter {chapter}: {done} of {len(names)}"))
+        title = f"Chapter {number}: {done} of {len(names)}"
+        if chapter or (done < len(names) and any(read(name).tries for name in names)):
+            blocks.append(Block("\n".join(map(_line, names)), "code", title))
+        else:
+            blocks.append(Block(title))
     return Card("Where you are", "info", blocks)
 
 

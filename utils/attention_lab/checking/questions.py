@@ -27,6 +27,8 @@ def judge_answer(name: str, value: Any) -> Verdict:
     if value is ...:
         return Verdict(name, "not_started", message=f"{question.prompt} {_offer(question)}".strip())
     value = value.item() if isinstance(value, np.generic) else value
+    if question.choices and is_number(value):
+        value = str(value)
     right = question.right() if callable(question.right) else question.right
     if _equal(value, right, question):
         return Verdict(name, "passed", message=question.because)

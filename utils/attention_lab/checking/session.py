@@ -173,6 +173,16 @@ def _hints(name: str) -> tuple[str, ...]:
             raise Unsolved(Card(str(name), "wrong", [Block(_sentence(error))])) from None
 
 
-def progress() -> None:
-    """Show which exercises and questions are solved, tried, or still to do."""
-    show(overview())
+def progress(chapter: str | int | None = None) -> None:
+    """Show where you are: all chapters, or the exercises and questions of one.
+
+    Args:
+        chapter: "04" or 4; every chapter, with the lines of those you have begun, when it is left out.
+
+    Raises:
+        Unsolved: for a chapter that has no exercises.
+    """
+    try:
+        show(overview(None if chapter is None else str(chapter).zfill(2)))
+    except ValueError as error:
+        raise Unsolved(Card("progress", "wrong", [Block(f"{error}.".capitalize())])) from None
