@@ -113,6 +113,12 @@ def test_every_claim_is_shown_by_a_cell_that_is_compared(page) -> None:
 
 
 @page_of_each
+def test_the_first_cell_imports_what_every_card_names(page) -> None:
+    first = cells(page, "code")[0].source
+    assert "from attention_lab import answer, exercise, hint, progress" in first
+
+
+@page_of_each
 def test_no_compared_output_holds_an_address_or_a_time(page) -> None:
     for cell in cells(page, "code"):
         text = "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
