@@ -60,8 +60,8 @@ for word, row in zip(lesson.WORDS, x, strict=True):
     print(f"{word:4} row {row.numpy()}", *(f"{name} {(row @ W).numpy()}" for name, W in matrices.items()))
 
 # %% [markdown]
-# A word *has* no query. It has a row, and a query is what `W_q` makes of it: what this row looks for. `W_k` makes how it
-# is found, `W_v` what it hands over.
+# A word *has* no query. It has a row, and `W_q` makes a query of it: what this row looks for. `W_k` makes how it is
+# found, `W_v` what it hands over.
 #
 # ### Exercise: project_qkv (4 min, difficulty 1)
 #
@@ -71,7 +71,7 @@ for word, row in zip(lesson.WORDS, x, strict=True):
 # %%
 @exercise
 def project_qkv(x, W_q, W_k, W_v):
-    """Three views: x (…, T, d), W_q, W_k (d, d_k), W_v (d, d_v) -> q (…, T, d_k), k (…, T, d_k), v (…, T, d_v)."""
+    """Three views: x (…, T, d), W_q, W_k (d, d_k), W_v (d, d_v) -> q, k (…, T, d_k), v (…, T, d_v)."""
     ### BEGIN SOLUTION
     return x @ W_q, x @ W_k, x @ W_v
     ### END SOLUTION
@@ -103,8 +103,8 @@ for name, rows in (("row of bank", x), ("with its blend added", x + blend)):
     print(f"{name:20} query {q} key {k} value {v}")
 
 # %% [markdown]
-# The blend has changed the row, and so its three views: they are made of whatever the row is *now*. In a model every
-# layer makes them anew. *bank* looks for the same as before, but is found by something else and hands over water.
+# The sum is another row, and so its three views are others: they are made of what the row is *now*. *bank* looks a
+# little for a place, too, is found as *boat* is, and hands over water.
 #
 # ## Who matches whom
 #
@@ -147,17 +147,16 @@ print("query of bank", (x[4] @ W_q).numpy(), "turned", (x[4] @ W_q @ turn).numpy
 print("same scores:", torch.allclose(one_sided, match_form(x, W_q @ turn, W_k @ turn)))
 
 # %% [markdown]
-# *bank* looks at *boat*, 0.643; *boat* gives *bank* 0.279, little more than the 0.2 of an even share. With one matrix for
-# both jobs M would be symmetric, and nobody could look without being looked at as much.
+# *bank* looks at *boat*, 0.643; *boat* gives *bank* 0.279, little more than the 0.2 of an even share. With one matrix
+# for both jobs M would be symmetric: nobody could look without being looked at, score for score.
 #
-# The last line turns all queries and keys by the same angle. Every one of them is another, and no score is. No number
-# of a query means anything by itself; what counts is M, how two views fit each other. M has d × d numbers, but its rank
-# is d_k at most: a head asks few things at once.
+# The last line turns all queries and keys by one angle. All of them change, and no score does. No number of a query
+# means anything by itself; what counts is M, how two views fit. Its rank is d_k at most: a head asks few things.
 #
 # ## A head is trained
 #
 # Now 64 numbers a row and eight ambiguous words. For each of them four words *decide* whether something of nature is
-# meant or something made; one ambiguous word in four is left undecided. The deciding word stands anywhere.
+# meant or something made; one in four is left undecided. The deciding word stands anywhere.
 
 # %% tags=["nbval-check-output"]
 table = torch.tensor(deciding.table())  # (V, d) = (60, 64): fixed rows, never trained
@@ -218,9 +217,13 @@ for step in (0, 25, 50, 100, 200):
     weight, right = measure(history[step], fresh)
     print(f"step {step:3}: {right:.2f} decided rightly, weight on the deciding word {weight:.2f}")
 
+# %%
+weights, right = zip(*(measure(matrices, fresh) for matrices in history[::10]), strict=True)
+picture(charts.training_chart(), charts.training_lines(range(0, 201, 10), weights, right))
+
 # %% [markdown]
-# At the start each of 32 words gets the same, 0.03, and half of the answers are right: a guess. At the end the weight
-# is where the answer is, on new sentences, too. The place was in no line of the training. Watch it happen.
+# At the start each of 32 words gets 0.03, and half of the answers are right: a guess. At the end most of the weight is
+# on the deciding word, in sentences that training never had. Its place was in no line of the training. Watch it happen.
 
 
 # %%
@@ -255,8 +258,8 @@ for seed, matrices in enumerate(heads):
     print(f"        bank gives boat {match_form(rows, *matrices[:2]).softmax(-1)[4, 1]:.2f}")
 
 # %% [markdown]
-# Three keys of *boat* that have nothing in common, and three heads that do the same. The key belongs to the matrix at
-# least as much as to the word.
+# Three keys of *boat* that have nothing in common, and three heads that do the same: a key belongs to a matrix as much
+# as to a word.
 #
 # ## Change the sentence
 #
@@ -278,8 +281,8 @@ for sentence in charts.SENTENCES.values():
     print(f"{sentence:49} {words[place]:4} -> {words[int(row.argmax())]:5} {row.max():.2f}, leans {lean:4.1f}")
 
 # %% [markdown]
-# The matrices stay, the pattern follows the words. It is computed from them each time, at run time: wiring that the
-# sentence itself lays, where chapter 01 had to fix it in advance.
+# The matrices stay, the pattern follows the words, at run time: wiring that the sentence itself lays, where chapter 01
+# fixed it in advance.
 #
 # ## Any distance
 #
@@ -301,8 +304,8 @@ for length in (32, 128, 512):
     print(f"{length:3} words: weight {weight:.2f}, decided rightly {right:.2f}")
 
 # %% [markdown]
-# Training saw 32 words, at most 31 apart. At 200 back not a digit differs, for the same words are compared. What does
-# cost is *length*: every further word takes its small share of the sum. Distance is free; company is not.
+# Training saw 32 words, at most 31 apart. At 200 back no digit differs, for the same words are compared. What does cost
+# is *length*: every further word takes a small share.
 #
 # ## On the axes of chapter 02
 #
@@ -323,15 +326,14 @@ for kind, parameters, cpu in charts.costs():
     print(f"{kind:9} {parameters:5} parameters, processor time of a training step, in ms: {cpu}")
 
 # %% [markdown]
-# On the left attention is *not* better than the LSTM: both recall one item from any distance, and the plain network
-# does after 3200 steps. What differs is how soon: attention needs 100 steps. On the right it stands alone. What makes
-# the difference, and what a fair reader should know:
+# On the left attention is *not* better than the LSTM: both recall one item from any distance, and so does the plain
+# network after 3200 steps. Attention is early: 100 steps are enough. On the right it stands alone. To be fair:
 #
 # - **Equal:** parameters within 2 %, stories, batches, steps. Distances of 80 and 160 are beyond what training had.
 # - **Not equal: memory.** The LSTM carries 128 numbers through a story of any length. Attention keeps all rows, and
 #   compares each with each.
 # - **Time:** on one core a training step costs about the same here; in longer stories attention's share grows faster.
-# - **Size:** a head of width 16, with 3152 parameters, does as well. The wide one is there to be fair.
+# - **Size:** a head of width 16, with 3152 parameters, does as well. The wide one is there for equality.
 # - **The task suits attention:** one look at the row with the same name is enough, and order plays no part. Learning
 #   rates are those of chapter 02, 0.003 for attention and LSTM, 0.001 for the plain network, searched no further.
 # - **Seeds:** three on the left, one on the right.
@@ -375,8 +377,7 @@ for name, turned in (("turned", lambda k: k.T), ("reshaped", lambda k: k.reshape
 
 # %% [markdown]
 # The key of word 0 should move the scores for word 0. Reshaped, it moves those for words 0 and 1: a column holds
-# numbers of several words. The same right answers, without the bug, came to 1.00. *It trains* is no test; the
-# microscope is one.
+# numbers of several words. Without the bug 1.00 were right. *It trains* is no test; the microscope is one.
 #
 # ## What you showed
 #
@@ -391,9 +392,9 @@ for name, turned in (("turned", lambda k: k.T), ("reshaped", lambda k: k.reshape
 #
 # ## What is not true
 #
-# - *"The key of a word says what the word is."* No number of a key means anything without the queries that it is to meet.
-# - *"Attention finds the relevant word."* It finds what lowered the loss. *bank alone* has nothing to find, gives 0.44 to
-#   *left*, and leans by -2.3: a softmax cannot say *nobody*.
+# - *"The key of a word says what the word is."* No number of a key means anything without the queries it will meet.
+# - *"Attention finds the relevant word."* It finds what lowered the loss. The *bank* with nothing to find gives 0.44
+#   to *left* and leans by -2.3: a softmax cannot say *nobody*.
 # - *"Long texts cost nothing."* Distance does not. Length shares the weight out, 0.73 at 512 words, and multiplies the
 #   comparisons: chapter 10.
 # - *"Recurrence cannot do this."* One far item it can.

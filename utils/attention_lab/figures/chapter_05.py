@@ -5,11 +5,12 @@ Letters: T rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from attention_lab.figures.base import Chart, line_chart, side_by_side
@@ -66,7 +67,7 @@ def training_chart() -> Chart:
 
 def _training_title(data: Mapping[str, Line]) -> str:
     weight = np.asarray(data[WEIGHT][1], dtype=float)
-    return f"The head learns where to look: from {weight[0]:.2f} to {weight[-1]:.2f} on the deciding word"
+    return f"The weight on the deciding word goes from {weight[0]:.2f} to {weight[-1]:.2f}"
 
 
 # -- recall, on the axes of chapter 02 ----------------------------------------------------------------------------
@@ -128,12 +129,26 @@ def recall_chart() -> Chart:
             log_x=True,
             levels=levels,
         ),
-        line_chart(
-            "Many items (one seed): attention holds them",
-            "items to be remembered",
-            "share recalled",
-            tuple(BY_ITEMS),
-            y_range=(0, 1.05),
-            levels=levels,
+        _with_legend_at(
+            (0.5, 0.62),
+            line_chart(
+                "Many items (one seed): attention holds them",
+                "items to be remembered",
+                "share recalled",
+                tuple(BY_ITEMS),
+                y_range=(0, 1.05),
+                levels=levels,
+            ),
         ),
     )
+
+
+def _with_legend_at(place: tuple[float, float], chart: Chart) -> Chart:
+    """The same chart, its legend with the lower left corner at a place between lines (shares of the axes)."""
+
+    def placed(figure: Figure) -> Callable[[Any], str]:
+        update = chart(figure)
+        figure.axes[0].get_legend().set_loc(place)  # type: ignore[union-attr]
+        return update
+
+    return placed
