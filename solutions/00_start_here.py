@@ -17,7 +17,7 @@
 # This chapter does not ask it yet. It shows how the pages work, so that nothing stands in your way later.
 #
 # - **At its end** you can run a page, move a slider, read what an exercise says about your code, and get unstuck.
-# - **Time:** 10 minutes.
+# - **Time:** 15 minutes.
 # - **You need:** Python functions and a first acquaintance with NumPy arrays.
 
 # %% [markdown]
@@ -43,7 +43,8 @@ print(words)
 # %% [markdown]
 # ## Letters for shapes
 #
-# An array has a *shape*: how many numbers it holds along each axis. The course always uses the same letters:
+# An array has a *shape*: how many numbers it holds along each axis. The course always uses the same letters. You need
+# B, T and d now; the others are explained where they are used, and stand here for looking up:
 #
 # | letter | how many |
 # |---|---|
@@ -109,7 +110,7 @@ for last in (1.0, 5.0):
 # An exercise is a function under the line `@exercise`. When its cell runs, the function is called with many inputs and
 # a card appears. The first one is solved for you.
 #
-# ### Exercise: double (1 min, difficulty 1)
+# ### Exercise: double (2 min, difficulty 1)
 #
 # `double(x)` gives back twice every number of `x`, in an array of the same shape. Run it. Then break it: write `x + 2`
 # in place of `x * 2`, run it again, and read the card. Try `x ** 2` as well. Put it right at the end.
