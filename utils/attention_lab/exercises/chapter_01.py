@@ -1867,6 +1867,7 @@ _SHARE_OF_51 = Question(
     because="Width 51 sees 50 words back, and 50 of 200 distances is a quarter.",
     wrong={
         0.255: "51 of 200 would be right if *bank* itself did not count as one of the 51.",
+        51: "51 is the width, and a count. How many words back does it see, and which share of 200 is that?",
         25: "As a share between 0 and 1, please: 25 would be twenty-five times all the sentences.",
         50: "50 is the number of words back that the window sees. Which part of 200 is that?",
         0.26: "52 of 200: one too many on either side. How many words back does width 2 see?",
