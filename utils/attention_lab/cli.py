@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = str(error)
         print(f"course.py {options.command}: {text}{'' if text.endswith(('.', '?')) else '.'}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of our output has gone: `course.py doctor | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
