@@ -158,6 +158,7 @@ PRODUCTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "right": lambda q, k: q @ k.mT,
     "all axes": lambda q, k: q @ (k.permute(*range(k.ndim - 1, -1, -1))),
     "three axes": lambda q, k: q @ k.transpose(1, 2),
+    "first two axes": lambda q, k: q @ k.transpose(0, 1),
     "reshaped": lambda q, k: q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2]),
     "viewed anew": lambda q, k: q @ k.view(*k.shape[:-2], k.shape[-1], k.shape[-2]),
     "minus": lambda q, k: -(q @ k.mT),
@@ -340,7 +341,7 @@ def _form_cases(rng: np.random.Generator) -> list[Case]:
 LIKELY_IN_PAIRS = """
 q_and_k_swapped k_and_v_swapped matrices_turned matrix_first
 unscaled by_d_k by_root_d by_root_d_v over_the_queries over_axis_0 over_axis_1 all_axes_turned reshaped_keys
-values_are_rows residual_added no_softmax turned_form inner_form softmaxed one_sided
+values_are_rows residual_added no_softmax turned_form inner_form matrices_not_turned matrix_returned softmaxed one_sided
 """.split()
 
 
@@ -359,6 +360,56 @@ _INNER = "x is (…, T, d) and W_q is (d, d_k): which two axes does a product x 
 _ORDER = "In which order does the heading of the exercise name the three results?"
 _ALL_ROWS = "How many rows go in, and how many come out?"
 _LINEAR = "A view is linear: what comes out when a row is doubled?"
+
+
+def _torchs(name: str) -> Callable[..., Any]:
+    """All three views by one of torch's narrower products."""
+
+    def views(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Any:
+        import torch
+
+        product = getattr(torch, name)
+        return product(x, W_q), product(x, W_k), product(x, W_v)
+
+    return views
+
+
+def _columns_turned_back(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Any:
+    def turned(tensor: Tensor) -> Tensor:
+        return tensor.permute(*range(tensor.ndim - 1, -1, -1))
+
+    return tuple(turned(W.T @ turned(x)) for W in (W_q, W_k, W_v))
+
+
+def _layer_normed(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Any:
+    from torch.nn.functional import layer_norm
+
+    return _project_qkv(layer_norm(x, x.shape[-1:]), W_q, W_k, W_v)
+
+
+def _scores(x: Tensor, W_q: Tensor, W_k: Tensor) -> Tensor:
+    return (x @ W_q) @ (x @ W_k).mT / W_q.shape[-1] ** 0.5
+
+
+def _masked_by_zero(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    return _scores(x, W_q, W_k).tril().softmax(-1) @ (x @ W_v)
+
+
+def _rows_meet(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    from torch.nn.functional import scaled_dot_product_attention
+
+    return scaled_dot_product_attention(x, x, x)
+
+
+def _risen_by_rows(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    risen = _scores(x, W_q, W_k).exp()
+    return (risen / risen.sum(-1)) @ (x @ W_v)
+
+
+def _risen_by_all(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    risen = _scores(x, W_q, W_k).exp()
+    return (risen / risen.sum()) @ (x @ W_v)
+
 
 #: Mistakes of the three views, which the head shares: (id, diagnosis, question, switches).
 _VIEW_MISTAKES = [
@@ -480,6 +531,78 @@ _VIEW_MISTAKES = [
 
 _PROJECT_MISTAKES = [
     *_VIEW_MISTAKES,
+    Mistake(
+        "mm",
+        "torch.mm takes two tables and nothing else: with several sentences it fails.",
+        "Which product of torch allows any number of leading axes?",
+        answer=_torchs("mm"),
+    ),
+    Mistake(
+        "bmm",
+        "torch.bmm wants three axes on both sides; a matrix of weights has two.",
+        "Which product of torch allows any number of leading axes?",
+        answer=_torchs("bmm"),
+    ),
+    Mistake(
+        "dot",
+        "torch.dot multiplies two single rows; here whole tables meet.",
+        "Which product of torch takes tables?",
+        answer=_torchs("dot"),
+    ),
+    Mistake(
+        "entry_by_entry",
+        "Rows and matrices are multiplied entry by entry, which is no product of matrices.",
+        "Which sign stands for the product of matrices?",
+        answer=lambda x, W_q, W_k, W_v: (x * W_q, x * W_k, x * W_v),
+    ),
+    Mistake(
+        "turned_there_and_back",
+        "Rows are made columns and turned back with .T, which turns the axes of a batch as well.",
+        "What does .T do to a tensor of three axes?",
+        answer=_columns_turned_back,
+    ),
+    Mistake(
+        "value_of_query",
+        "The value is a view of the query, not of the row.",
+        "What are all three views views of?",
+        answer=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_q @ W_v),
+    ),
+    Mistake(
+        "value_of_key",
+        "The value is a view of the key, not of the row.",
+        "What are all three views views of?",
+        answer=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k @ W_v),
+    ),
+    Mistake(
+        "key_of_query",
+        "The key is a view of the query, not of the row.",
+        "What are all three views views of?",
+        answer=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_q @ W_k, x @ W_v),
+    ),
+    Mistake(
+        "keys_scaled",
+        "Your keys carry the √d_k already: whoever scales the scores later scales twice.",
+        "What is k at this point: x @ W_k, or more than that?",
+        answer=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k / W_k.shape[1] ** 0.5, x @ W_v),
+    ),
+    Mistake(
+        "layer_normed",
+        "Rows are normalised before they are viewed, as in a model's block; here they are viewed as they are.",
+        "Is anything to be done to a row before it meets a matrix?",
+        answer=_layer_normed,
+    ),
+    Mistake(
+        "one_query",
+        "Only the last row gets a query; here every row looks.",
+        _ALL_ROWS,
+        answer=lambda x, W_q, W_k, W_v: (x[..., -1:, :] @ W_q, x @ W_k, x @ W_v),
+    ),
+    Mistake(
+        "rows_returned",
+        "You hand back the rows three times; no matrix is used.",
+        "What makes a query of a row?",
+        answer=lambda x, W_q, W_k, W_v: (x, x, x),
+    ),
     Mistake(
         "rows_averaged",
         "You view the mean of the rows, so all words get the same query, key and value.",
@@ -643,6 +766,78 @@ _SCALE_MISTAKES = [
 _HEAD_MISTAKES = [
     *_VIEW_MISTAKES,
     *_SCALE_MISTAKES,
+    Mistake(
+        "by_axis_1",
+        "Your scores are divided by the root of x.shape[1], which is d for one sentence and T for a batch.",
+        _SIZE,
+        answer=lambda x, W_q, W_k, W_v: ((x @ W_q) @ (x @ W_k).mT / x.shape[1] ** 0.5).softmax(-1) @ (x @ W_v),
+    ),
+    Mistake(
+        "floor_divided",
+        "Your scores are rounded down: // drops what stands behind the point.",
+        "What is 3.9 // 1 in Python?",
+        answer=lambda x, W_q, W_k, W_v: ((x @ W_q) @ (x @ W_k).mT // W_q.shape[-1] ** 0.5).softmax(-1) @ (x @ W_v),
+    ),
+    Mistake(
+        "axes_0_and_1",
+        "Your transpose turns axes 0 and 1: in a batch those are sentences and words.",
+        _LEADING,
+        switches={"product": "first two axes"},
+    ),
+    Mistake(
+        "sum_loses_its_axis",
+        "The sum of the risen scores loses its axis, so they are divided along the wrong one.",
+        "Which shape has the sum, and which would let each row meet its own?",
+        answer=_risen_by_rows,
+    ),
+    Mistake(
+        "over_the_whole_batch",
+        "The risen scores are divided by the sum of all there are: in a batch all sentences share one 1.",
+        _SHARE,
+        answer=_risen_by_all,
+    ),
+    Mistake(
+        "masked_by_zero",
+        "What lies ahead gets the score 0, which is a score like any other; and here nothing is to be hidden.",
+        "Which weight does a softmax give to the score 0?",
+        answer=_masked_by_zero,
+    ),
+    Mistake(
+        "no_matrices",
+        "The rows attend as they are: none of the three matrices is used.",
+        "What makes a query of a row?",
+        answer=_rows_meet,
+    ),
+    Mistake(
+        "keys_are_rows",
+        "Queries meet the rows themselves; W_k is not used, and the widths fit only where d and d_k are equal.",
+        "What is it that a query is compared with?",
+        answer=lambda x, W_q, W_k, W_v: ((x @ W_q) @ x.mT / W_q.shape[-1] ** 0.5).softmax(-1) @ (x @ W_v),
+    ),
+    Mistake(
+        "queries_are_rows",
+        "The rows themselves meet the keys; W_q is not used, and the widths fit only where d and d_k are equal.",
+        "What is it that looks?",
+        answer=lambda x, W_q, W_k, W_v: (x @ (x @ W_k).mT / W_q.shape[-1] ** 0.5).softmax(-1) @ (x @ W_v),
+    ),
+    Mistake(
+        "values_first",
+        "The values stand before the pattern: values of different columns are added up, where it fits at all.",
+        "The pattern is (T, T), the values are (T, d_v): in which order do they fit?",
+        switches={"blend": "v first"},
+    ),
+    Mistake(
+        "one_blend",
+        "You hand back the blend of the last row alone, with its axis.",
+        "How many rows go in, and how many blends come out?",
+        answer=lambda x, W_q, W_k, W_v: (_scores(x, W_q, W_k).softmax(-1) @ (x @ W_v))[..., -1:, :],
+    ),
+    Mistake(
+        "best_row_taken",
+        "You take the value with the best score by its number: nothing is blended, and a batch is picked apart.",
+        "What should the second best match get?",
+        answer=lambda x, W_q, W_k, W_v: (x @ W_v)[_scores(x, W_q, W_k).argmax(-1)],
+    ),
     Mistake(
         "by_root_d_v",
         "Your scores are divided by √d_v, the root of the width of a value.",
@@ -859,6 +1054,18 @@ _HEAD_MISTAKES = [
 
 _FORM_MISTAKES = [
     *_SCALE_MISTAKES,
+    Mistake(
+        "matrix_in_front",
+        "The matrix stands in front of both rows instead of between them.",
+        "In xᵢ M xⱼᵀ, what stands on either side of M?",
+        answer=lambda x, W_q, W_k: (W_q @ W_k.T) @ x @ x.mT / W_q.shape[-1] ** 0.5,
+    ),
+    Mistake(
+        "both_ways_summed",
+        "Your matrix is M + Mᵀ: what bank looks for and what boat looks for are added up.",
+        "Has x₀ M x₁ᵀ to be what x₁ M x₀ᵀ is?",
+        answer=lambda x, W_q, W_k: x @ (W_q @ W_k.T + W_k @ W_q.T) @ x.mT / W_q.shape[-1] ** 0.5,
+    ),
     Mistake(
         "turned_form",
         "Your matrix is W_k W_qᵀ: rows and columns of the scores have changed places.",
