@@ -67,8 +67,9 @@ answer("06_predictions", 27)
 # ### Exercise: next_token_loss (8 min, difficulty 2)
 #
 # The model gives scores for all V words in every row. The loss of a prediction is minus the natural logarithm of the
-# chance (by softmax) of the word that really follows; return the mean over all predictions of all texts. Forget to
-# shift, and the model is praised for repeating the word it has read. Scores may lie 1000 apart.
+# chance (by softmax) of the word that really follows; return the mean over all predictions of all texts, as a tensor
+# that training can follow back. Forget to shift, and the model is praised for repeating the word it has read. Scores
+# may lie 1000 apart.
 
 
 # %%
@@ -93,7 +94,8 @@ print(next_word.text(text[0, :14]))
 print(f"a guess that knows nothing: {next_word.UNIFORM:.2f} nats, the floor: {next_word.FLOOR:.2f} nats")
 
 # %% [markdown]
-# Two small models, equal but for this: in one every row may look at all rows, in the other torch hides what lies ahead.
+# Two small models with the same start, equal but for this: in one every row may look at all rows, in the other torch
+# hides what lies ahead. Each is trained for 300 steps with *your* loss.
 #
 # ### Question: the leak
 #

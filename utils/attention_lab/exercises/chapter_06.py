@@ -46,9 +46,8 @@ def _masked_pattern(scores: Tensor, mask: Tensor) -> Tensor:
 
 def _causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     from torch.nn import functional as F
-    from torch.nn.attention.bias import causal_lower_right
 
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=causal_lower_right(q.shape[-2], k.shape[-2]))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=_causal_mask(q.shape[-2], k.shape[-2]))
 
 
 # --- the loss, with switches -----------------------------------------------------------------------------------------
@@ -67,6 +66,9 @@ SHIFTS: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]] = {
     "last": lambda logits, ids: (logits[:, -2:-1], ids[:, -1:]),
     "first": lambda logits, ids: (logits[:, :1], ids[:, 1:2]),
     "without first": lambda logits, ids: (logits[:, 1:-1], ids[:, 2:]),
+    "two ends": lambda logits, ids: (logits[:, :-2], ids[:, 1:-1]),
+    "first text": lambda logits, ids: (logits[:1, :-1], ids[:1, 1:]),
+    "last text": lambda logits, ids: (logits[-1:, :-1], ids[-1:, 1:]),
     "flat": lambda logits, ids: (logits.reshape(1, -1, logits.shape[-1])[:, :-1], ids.reshape(1, -1)[:, 1:]),
 }
 
@@ -100,6 +102,8 @@ _LOGS: dict[str, Callable[[Tensor], Tensor]] = {
     "log_softmax": lambda logits: logits.log_softmax(-1),
     "unstable": lambda logits: logits.softmax(-1).log(),
     "tiny eps": lambda logits: (logits.softmax(-1) + 1e-9).log(),
+    "tinier eps": lambda logits: (logits.softmax(-1) + 1e-12).log(),
+    "clamped": lambda logits: logits.softmax(-1).clamp(min=1e-9).log(),
     "eps": lambda logits: (logits.softmax(-1) + 1e-8).log(),
     "raw": lambda logits: logits,
     "logs of logits": lambda logits: logits.log(),
@@ -137,6 +141,29 @@ def _error_rate(logits: Tensor, ids: Tensor) -> Tensor:
 
 def _accuracy(logits: Tensor, ids: Tensor) -> Tensor:
     return (logits[:, :-1].argmax(-1) == ids[:, 1:]).to(logits.dtype).mean()
+
+
+def _plain_number(logits: Tensor, ids: Tensor) -> float:
+    return _next_token_loss(logits, ids).item()
+
+
+def _over_the_vocabulary(logits: Tensor, ids: Tensor) -> Tensor:
+    return _next_token_loss(logits, ids) / logits.shape[-1]
+
+
+def _ids_turned(logits: Tensor, ids: Tensor) -> Tensor:
+    from torch.nn import functional as F
+
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].T.flatten())
+
+
+def _best_word(logits: Tensor, ids: Tensor) -> Tensor:
+    return -logits[:, :-1].log_softmax(-1).max(-1).values.mean()
+
+
+def _entropy(logits: Tensor, ids: Tensor) -> Tensor:
+    logs = logits[:, :-1].log_softmax(-1)
+    return -(logs.exp() * logs).sum(-1).mean()
 
 
 def _squares(logits: Tensor, ids: Tensor) -> Tensor:
@@ -225,7 +252,15 @@ def _new_only(ones: Tensor, diagonal: int) -> Tensor:
     return mask
 
 
-_SIDES["new only"] = _new_only
+def _older_last(ones: Tensor, diagonal: int) -> Tensor:
+    """The triangle on the left and the S - T older rows, all seen, on the right of it."""
+    import torch
+
+    new, older = ones.shape[0], max(0, ones.shape[1] - ones.shape[0])
+    return torch.cat([ones[:, :new].tril(), ones[:, :older]], dim=1)
+
+
+_SIDES |= {"new only": _new_only, "older last": _older_last}
 
 
 def _additive(mask: Tensor) -> Tensor:
@@ -300,6 +335,7 @@ _HIDES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
     "multiply": lambda scores, look, fill: scores * look,
     "add": lambda scores, look, fill: scores + look.to(scores.dtype),
     "add 1e9": lambda scores, look, fill: scores + (~look).to(scores.dtype) * -1e9,
+    "add 1e4": lambda scores, look, fill: scores + (~look).to(scores.dtype) * -1e4,
     "times infinity": _plus_minus_infinity,
     "nothing": lambda scores, look, fill: scores,
     "unhidden": lambda scores, look, fill: scores,
@@ -310,7 +346,7 @@ _HIDES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
 }
 
 #: Ways to hide after which nobody thinks of empty rows.
-_NO_CARE = ("multiply", "add", "add 1e9", "nothing")
+_NO_CARE = ("multiply", "add", "add 1e9", "add 1e4", "nothing")
 
 #: What is done to the pattern when the mask comes after the softmax.
 _AFTER: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -355,6 +391,33 @@ _FINISHES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def _exponentials(scores: Tensor, mask: Tensor, steady: bool = True, eps: float = 0.0) -> Tensor:
+    """exp times mask, divided by its sum: what many write in place of -inf."""
+    risen = (scores - scores.amax(-1, keepdim=True) if steady else scores).exp() * mask
+    return risen / (risen.sum(-1, keepdim=True) + eps)
+
+
+def _overflow_to_zero(scores: Tensor, mask: Tensor) -> Tensor:
+    return _exponentials(scores, mask, steady=False).nan_to_num()
+
+
+def _over_the_queries_no_nan(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, float("-inf")).softmax(-2).nan_to_num()
+
+
+def _zeros_taken_for_hidden(scores: Tensor, mask: Tensor) -> Tensor:
+    kept = scores * mask
+    return kept.masked_fill(kept == 0, float("-inf")).softmax(-1)
+
+
+def _zeros_taken_for_hidden_no_nan(scores: Tensor, mask: Tensor) -> Tensor:
+    return _zeros_taken_for_hidden(scores, mask).nan_to_num()
+
+
+def _masked_twice(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores.softmax(-1) * mask).softmax(-1) * mask
+
+
 # --- the masked head, with switches ----------------------------------------------------------------------------------
 
 
@@ -370,6 +433,8 @@ def _head_template(
     axis: int = -1,
     product: str = "right",
     blend: str = "right",
+    empty: str = "nan",
+    fill: float = float("-inf"),
 ) -> Any:
     import torch
 
@@ -378,9 +443,11 @@ def _head_template(
     size = {"T": (T, T), "S": (S, S)}.get(align, (T, S))
     diagonal = reach + {"right": S - T, "other way": T - S}.get(align, 0)
     look = _SIDES[side](torch.ones(size, dtype=torch.bool), diagonal)
-    pattern = _HIDES[hide](scores, look, float("-inf")).softmax(axis)
+    pattern = _HIDES[hide](scores, look, fill).softmax(axis)
     if hide in _AFTER:
         pattern = _AFTER[hide](pattern, look)
+    if empty == "zeros":
+        pattern = pattern.masked_fill(~look.any(-1, keepdim=True), 0.0)
     return _BLENDS[blend](pattern, q, k, v)
 
 
@@ -419,6 +486,14 @@ _BLENDS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Any]] = {
 }
 
 
+def _no_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (q @ k.mT / q.shape[-1] ** 0.5).tril(k.shape[-2] - q.shape[-2]) @ v
+
+
+def _scaled_late(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return _head_template(q, k, v, divisor="nothing") / q.shape[-1] ** 0.5
+
+
 def _values_masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Puts the mask on the blend: the triangle cuts columns of the result."""
     pattern = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
@@ -447,6 +522,7 @@ def _loss_cases(rng: np.random.Generator) -> list[Case]:
         Case((wide, said)),
         Case(draw(4, 2, 5), "texts of two words"),
         Case((far, far_ids), "scores in the hundreds"),
+        Case(draw(2, 3, 4), "the loss, and its slope for training", script="loss_and_slope"),
     ]
 
 
@@ -515,8 +591,9 @@ def _head_cases(rng: np.random.Generator) -> list[Case]:
 LIKELY_IN_PAIRS = """
 unshifted backwards rolled summed summed_over_a_text sign_missing softmax_twice base_2 unstable eps_added
 chances_for_logs perplexity
-own_word_hidden one_word_ahead aligned_upper_left true_means_blocked future_only numbers_for_booleans
-blocked_wrong_way no_shape_without_s
+own_word_hidden one_word_ahead aligned_upper_left additive blocked_handed_to_torch
+true_means_blocked future_only numbers_for_booleans
+no_shape_without_s
 nan_on_empty_rows over_the_queries over_axis_1 over_the_first_axis overflow mask_turned
 unmasked unscaled divided_by_d_k by_width_of_values after_the_softmax zeros_for_hidden mask_added
 """
@@ -612,6 +689,14 @@ _LOSS_MISTAKES = [
         "Does row 0 have a next word to say?",
         shift="without first",
     ),
+    _switch(
+        "last_word_left_out",
+        "The last word of each text is never asked for: you leave out one word too many.",
+        "How many words of a text have a word before them?",
+        shift="two ends",
+    ),
+    _switch("first_text_only", "Only the first text of the batch counts.", _MEAN, shift="first text"),
+    _switch("last_text_only", "Only the last text of the batch counts.", _MEAN, shift="last text"),
     _switch("summed", "Your loss is a sum over all predictions, not their mean.", _MEAN, take="sum"),
     _switch(
         "summed_over_a_text",
@@ -689,6 +774,18 @@ _LOSS_MISTAKES = [
         scores="eps",
     ),
     _switch(
+        "tinier_eps_added",
+        "You add a number like 1e-12 to the chances before the logarithm: the loss cannot grow above 28.",
+        "Is there a way to log(softmax) that never meets a zero?",
+        scores="tinier eps",
+    ),
+    _switch(
+        "clamped",
+        "Your chances are held above a billionth before the logarithm: the loss cannot grow above 21.",
+        "Is there a way to log(softmax) that never meets a zero?",
+        scores="clamped",
+    ),
+    _switch(
         "no_softmax",
         "Your logits go into the mean as they are: they are no logarithms of chances.",
         "What do the exponentials of a row of your numbers sum to?",
@@ -763,6 +860,36 @@ _LOSS_MISTAKES = [
         "Your result is the share of rows whose best word is right.",
         "Does your number move when a logit moves a little, and should it fall in training?",
         answer=_accuracy,
+    ),
+    Mistake(
+        "no_slope",
+        "Your number is right, but it is cut off from the logits (item, detach, no_grad): nothing can be trained with it.",
+        "What does loss.backward() follow from the loss back to the logits?",
+        answer=_plain_number,
+    ),
+    Mistake(
+        "over_the_vocabulary",
+        "You take the mean over the vocabulary as well: V words a row, of which one counts.",
+        "How many losses are there, and by how many do you divide?",
+        answer=_over_the_vocabulary,
+    ),
+    Mistake(
+        "ids_turned",
+        "Your ids are flattened place by place and your logits text by text: scores meet words of other texts.",
+        "In which order do texts and places come in your flat logits, and in which in your flat ids?",
+        answer=_ids_turned,
+    ),
+    Mistake(
+        "best_word",
+        "Your loss asks for the word with the best score, whatever word really follows.",
+        "Which of the two inputs can change without changing your result?",
+        answer=_best_word,
+    ),
+    Mistake(
+        "entropy",
+        "Your result is the entropy of the chances: ids are never used.",
+        "Which of the two inputs can change without changing your result?",
+        answer=_entropy,
     ),
     Mistake(
         "squared_differences",
@@ -848,6 +975,12 @@ _MASK_MISTAKES = [
         "Your new rows do not see the S - T rows that stood there before them.",
         "Were the older rows read before the new ones or after?",
         side="new only",
+    ),
+    _switch(
+        "older_rows_last",
+        "Your triangle stands on the left and the older rows on the right of it, as if they came last.",
+        "In which columns stand the rows that were there before?",
+        side="older last",
     ),
     _switch(
         "old_rows_only",
@@ -1002,6 +1135,66 @@ _PATTERN_MISTAKES = [
         _EMPTY,
         empty="nan",
     ),
+    _switch(
+        "pattern_on_empty_rows_too",
+        "You take 10000 off what is hidden: a row with nothing to look at has it taken off everywhere alike.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        hide="add 1e4",
+    ),
+    _switch(
+        "fill_of_ten",
+        "Your fill is about -10: what is hidden keeps a little weight, more of it where scores are low.",
+        "Which number is lower than any score?",
+        fill=-10.0,
+    ),
+    Mistake(
+        "exp_before_the_mask",
+        "Your exp overflows before the mask comes, and empty rows are 0 / 0: both are NaN.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        answer=partial(_exponentials, steady=False),
+    ),
+    Mistake(
+        "overflow_made_zero",
+        "Your exp overflows, and the NaN that come of it are turned into zeros: rows with large scores see nothing.",
+        "What may be taken away from all scores of a row without changing its softmax?",
+        answer=_overflow_to_zero,
+    ),
+    Mistake(
+        "eps_added_to_the_exponentials",
+        "A billionth is added to the sum of the exponentials, so rows sum to a little less than 1.",
+        "Which rows have a sum of 0, and which have not?",
+        answer=partial(_exponentials, eps=1e-9),
+    ),
+    Mistake(
+        "larger_eps_added_to_the_exponentials",
+        "A number like 1e-8 is added to the sum of the exponentials, so rows sum to less than 1.",
+        "Which rows have a sum of 0, and which have not?",
+        answer=partial(_exponentials, eps=1e-8),
+    ),
+    Mistake(
+        "over_the_queries_no_nan",
+        "Your softmax runs over the queries, and columns that nobody may see are set to zero.",
+        _BEFORE,
+        answer=_over_the_queries_no_nan,
+    ),
+    Mistake(
+        "zeros_taken_for_hidden",
+        "Real scores that are 0 are taken for hidden ones.",
+        "Can a word that may be seen have the score 0?",
+        answer=_zeros_taken_for_hidden,
+    ),
+    Mistake(
+        "zeros_taken_for_hidden_no_nan",
+        "Empty rows are zeros, but real scores that are 0 are taken for hidden ones.",
+        "Can a word that may be seen have the score 0?",
+        answer=_zeros_taken_for_hidden_no_nan,
+    ),
+    Mistake(
+        "masked_twice",
+        "You mask after the softmax, take a softmax again and mask again: the weights are flat and do not sum to 1.",
+        _BEFORE,
+        answer=_masked_twice,
+    ),
     _switch("true_means_blocked", "You read True as blocked.", _TRUE, reading="blocked"),
     _switch(
         "mask_turned",
@@ -1098,8 +1291,53 @@ _HEAD_MISTAKES = [
     _switch("own_word_hidden", "Your rows may not look at themselves: row 0 has nothing, and is NaN.", _SELF, reach=-1),
     _switch("one_word_ahead", "Your rows may look one word ahead.", "Which word has row 0 to predict?", reach=1),
     _switch(
+        "own_word_hidden_mean",
+        "Your rows may not look at themselves, and row 0, left with nothing, gets the mean of all values.",
+        _SELF,
+        reach=-1,
+        fill=-1e9,
+    ),
+    _switch(
+        "own_word_hidden_zeros",
+        "Your rows may not look at themselves, and row 0, left with nothing, gets zeros.",
+        _SELF,
+        reach=-1,
+        empty="zeros",
+    ),
+    _switch(
+        "blocked_handed_to_torch",
+        "Your mask says True for what lies ahead, and it is read as may look: rows see only their future, if any.",
+        _TRUE,
+        side="blocked",
+        empty="zeros",
+    ),
+    _switch(
+        "fill_of_ten",
+        "Your fill is about -10: what is hidden keeps a little weight.",
+        "Which number is lower than any score?",
+        fill=-10.0,
+    ),
+    _switch(
+        "fill_of_one",
+        "Your fill is about -1, higher than many real scores.",
+        "Which number is lower than any score?",
+        fill=-1.0,
+    ),
+    Mistake(
+        "no_softmax",
+        "Your blend is weighted with the scores themselves: there is no softmax.",
+        "What do the weights of a row sum to?",
+        answer=_no_softmax,
+    ),
+    Mistake(
+        "scaled_after_the_softmax",
+        "The scale comes after the softmax: every blend is shrunk by √d_k.",
+        "What does the softmax see, and what do the weights of a row sum to?",
+        answer=_scaled_late,
+    ),
+    _switch(
         "aligned_upper_left",
-        "With S > T your new rows are taken for the first, not for the last: the triangle (or is_causal) starts upper left.",
+        "With S > T your new rows are taken for the first: the triangle (or is_causal) starts in the upper left corner.",
         _LAST,
         align="left",
     ),
