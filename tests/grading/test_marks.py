@@ -22,6 +22,7 @@ from attention_lab.checking import judge
 from attention_lab.checking.facts import Facts, facts_of
 from attention_lab.checking.judging import implementation, prepared
 from attention_lab.checking.outcome import Foreign
+from attention_lab.cli import main
 from attention_lab.exercises import exercises, questions
 from attention_lab.grading import run
 from attention_lab.grading.course import points_of, solved_in_front_of_the_reader
@@ -97,9 +98,9 @@ def _picked(name: str, kind: str, key: str) -> str:
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_verdict_on_mixed_submissions_is_right(chapter: str, marker: Marker) -> None:
-    """Six submissions a chapter, each a mix of right answers, usual and unusual, of known mistakes, and of blanks."""
+    """Four submissions a chapter, each a mix of right answers, usual and unusual, of known mistakes, and of blanks."""
     random = Random(int(chapter))
-    for _ in range(6):
+    for _ in range(4):
         cells, expected = {}, {}
         for name, exercise in exercises(chapter).items():
             kind = random.choice(["mistake", "mistake", "mistake", "accepted", "blank", "solution"])
@@ -266,6 +267,34 @@ def test_a_secret_seed_is_made_once_and_kept_from_others(class_of_four: Path, tm
         with store.alone():
             seeds.append(store.seed(None))
     assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_full_disk_costs_no_marks(class_of_four: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(store: run.Store, key: str, marked: dict[str, Any]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run.Store, "put", full)
+    assert grade(Options(class_of_four, tmp_path / "out", seed=3)) == 0
+    assert not list((tmp_path / "out").glob("results/*/*.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere", "--out", "x"], "is no folder"),
+        ([".", "--out", "x", "--chapters", "77"], "no chapter 77"),
+        ([".", "--out", "x", "--jobs", "0"], "--jobs is 0"),
+        ([".", "--out", "x", "--timeout", "nan"], "--timeout is nan"),
+        ([".", "--out", "x", "--points", "nothing"], "cannot be read"),
+        ([".", "--out", "/proc/x"], "nothing can be written"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["grade", *words]) == 2
+    assert sentence in capsys.readouterr().err
 
 
 def test_points_come_from_a_file(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ class Marker:
             return Marked("unreadable", fault=f"holds more than {_MOST_CODE:,} characters of code")
         number = told_chapter(cell.text for cell in cells)
         if not number:
-            return Marked("no exercise", fault="no cell of it holds an exercise or a question of this course")
+            return Marked("no exercise", fault="holds no exercise and no question of this course")
         if chapters and number not in chapters:
             return Marked("other chapter", number, fault=f"is a notebook of chapter {number}")
         return _Submission(self, chapter(number), cells).mark()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -129,7 +130,10 @@ def grade(options: Options) -> int:
         rows = _rows(options, store, seed, owned)
         numbers = sorted(options.chapters or {row.chapter for row in rows if row.status == "marked"})
         report = Report(rows, points_of(numbers, options.points), rule, said, version())
-        report.write(options.out)
+        try:
+            report.write(options.out)
+        except OSError as error:
+            raise ValueError(f"the report cannot be written to {options.out} ({error.strerror})") from None
     return _summary(report, options)
 
 
@@ -199,7 +203,8 @@ def _rows(options: Options, store: Store, seed: int, owned: Sequence[Submission]
     bar = tqdm(total=len(owned), desc="marks", unit="file", disable=None)
     for task, marked in marks(tasks, options):
         if marked["status"] in ("marked", "unreadable", "no exercise"):
-            store.put(task.key, marked)
+            with contextlib.suppress(OSError):  # a full disk costs the next run time, and this one nothing
+                store.put(task.key, marked)
         rows[task.place] = _row(owned[task.place], marked)
         bar.n = len(rows)
         bar.refresh()

@@ -61,8 +61,12 @@ class Store:
     def alone(self) -> Iterator[None]:
         """Hold the folder for one run; `ValueError` when another run holds it. Given up by the system at our end."""
         taken = f"another run is writing to {self.out}: wait for it, or give another --out"
-        self.out.mkdir(parents=True, exist_ok=True)
-        with open(self.out / ".lock", "a+b") as file:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            lock = open(self.out / ".lock", "a+b")  # noqa: SIM115
+        except OSError as error:
+            raise ValueError(f"nothing can be written to {self.out} ({error.strerror})") from None
+        with lock as file:
             try:
                 import fcntl
 
