@@ -27,7 +27,7 @@ _PATIENCE = 2
 #: The most code in a notebook, in characters.
 _MOST_CODE = 2_000_000
 #: The most numbers in an argument for which a right value is given, and the largest whole number.
-_MOST_NUMBERS, _LARGEST_NUMBER = 4096, 4096
+_MOST_NUMBERS, _LARGEST_NUMBER = 2048, 2048
 
 
 @dataclass(frozen=True)
