@@ -750,6 +750,13 @@ def _starts_from_the_row_before(xs: Array, h0: Array, W_h: Array, W_x: Array, b:
     return states
 
 
+def _row_0_never_written(xs: Array, h0: Array, W_h: Array, W_x: Array, b: Array) -> Array:
+    states = np.zeros((len(xs), len(h0)))
+    for t in range(1, len(xs)):
+        states[t] = _rnn_step(states[t - 1], xs[t], W_h, W_x, b)
+    return states
+
+
 def _returns_after_the_first(xs: Array, h0: Array, W_h: Array, W_x: Array, b: Array) -> Array:
     return _rnn_step(h0, xs[0], W_h, W_x, b)[None]
 
@@ -906,6 +913,12 @@ _RNN_STATES_MISTAKES = [
         "The loop begins with the second word: row 0 stays zero.",
         "Which numbers does your `range` run through?",
         answer=_starts_from_the_row_before,
+    ),
+    Mistake(
+        "row_0_never_written",
+        "The loop begins with the second word: row 0 stays zero, the first word is never read, and h0 has no effect.",
+        "Which word and which state does row 0 come from?",
+        answer=_row_0_never_written,
     ),
     Mistake(
         "returned_too_early",
@@ -2098,7 +2111,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question(
         name="02_chain_in_order",
         chapter="02",
-        prompt="50 words are read in order. How many steps stand in the longest chain in which each waits for another?",
+        prompt="50 words are read in order. How many steps has the longest chain, each needing the one before?",
         right=50,
         because="Step 50 needs the state of step 49, that one the state of step 48, and so on: one chain of 50.",
         wrong={
@@ -2116,7 +2129,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question(
         name="02_chain_one_look",
         chapter="02",
-        prompt="50 rows each look once at all 50 rows. How many looks stand in the longest chain of looks that wait?",
+        prompt="50 rows each look once at all 50. How many looks has the longest chain, each needing the one before?",
         right=1,
         because="A look needs rows, and all rows are there from the start. No look needs another look's result.",
         wrong={
@@ -2133,11 +2146,12 @@ QUESTIONS: tuple[Question, ...] = (
     Question(
         name="02_one_far_item",
         chapter="02",
-        prompt="Both networks were trained equally long to recall one item. Which of them recalls it 40 steps later?",
+        prompt="Both networks were trained 800 steps to recall an item. Which does so 40 steps later, 9 times in 10?",
         right="only the LSTM",
-        because="A gate that stays open hands one item on without loss. The plain network has to copy it at each step.",
+        because="A gate near 1 hands one item on nearly without loss. The plain network has not learned in 800 steps to "
+        "copy it so often; the next cells show what more training does.",
         wrong={
-            "both": "The plain network copies its state through W_h and tanh 40 times. How far did its reach go?",
+            "both": "The plain network copies its state through W_h and tanh 40 times. Do 800 training steps teach that?",
             "neither": "A gate near 1 keeps nearly all at each step. What is 0.99 ** 40?",
             "only the plain network": "Which of the two has a path on which nothing is squashed?",
         },
