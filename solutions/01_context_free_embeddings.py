@@ -96,8 +96,8 @@ print(np.array_equal(TABLE[-1], rows("bank")[0]))
 # %% [markdown]
 # ### Exercise: embed (4 min, difficulty 1)
 #
-# `embed(ids, table)` gives row `ids[t]` of the table at position t. An id that is not one of 0 … V-1 is an `IndexError`;
-# negative ones are included.
+# `embed(ids, table)` gives row `ids[t]` of the table at position t. An id that is not one of 0 … V-1 is an
+# `IndexError`; negative ones are included.
 
 
 # %%
@@ -186,8 +186,8 @@ print("same rows in the bag:", sorted(told.tolist()) == sorted(turned.tolist()))
 print("same row of 'left':", told[2].tobytes() == turned[2].tobytes())
 
 # %% [markdown]
-# The bags are equal, so who left whom is not in them. It is not in the row of *left* either, the word that would have to
-# know. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside which other row. A
+# The bags are equal, so who left whom is not in them. It is not in the row of *left* either, the word that would have
+# to know. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside which other row. A
 # fact about two words needs something that **moves information from one position to another**.
 #
 # ## A first cure: fixed wiring
