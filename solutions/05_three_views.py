@@ -29,7 +29,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm.auto import tqdm
 
-from attention_lab import answer, exercise, lesson
+import attention_lab.lesson as lesson
+from attention_lab import answer, exercise, hint, progress
 from attention_lab.exercises import exercises
 from attention_lab.figures import chapter_05 as charts
 from attention_lab.figures import picture

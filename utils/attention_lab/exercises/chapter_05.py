@@ -432,37 +432,37 @@ _VIEW_MISTAKES = [
         switches={"matrices": "q and v swapped"},
     ),
     Mistake(
-        "all_by_W_q",
+        "all_by_w_q",
         "All three views go through W_q: the row is seen in one way only.",
         "Which of your lines mention W_k and W_v?",
         switches={"matrices": "all W_q"},
     ),
     Mistake(
-        "keys_by_W_q",
+        "keys_by_w_q",
         "What you use as keys are queries (W_q): a row looks for what it is itself, and W_k has no say.",
         "Change W_k: does anything in your result change?",
         switches={"matrices": "keys by W_q"},
     ),
     Mistake(
-        "queries_by_W_k",
+        "queries_by_w_k",
         "What you use as queries are keys (W_k): W_q has no say.",
         "Change W_q: does anything in your result change?",
         switches={"matrices": "queries by W_k"},
     ),
     Mistake(
-        "values_by_W_k",
+        "values_by_w_k",
         "What you use as values are keys (W_k): a row hands over what it is found by.",
         "Change W_v: does anything in your result change?",
         switches={"matrices": "values by W_k"},
     ),
     Mistake(
-        "values_by_W_q",
+        "values_by_w_q",
         "What you use as values are queries (W_q): a row hands over what it looks for.",
         "Which of your lines mentions W_v?",
         switches={"matrices": "values by W_q"},
     ),
     Mistake(
-        "keys_by_W_v",
+        "keys_by_w_v",
         "Your keys go through W_v: a row is found by what it hands over.",
         "Which of your lines mentions W_k?",
         switches={"matrices": "keys by W_v"},
@@ -610,7 +610,7 @@ _PROJECT_MISTAKES = [
         switches={"view": "mean of rows"},
     ),
     Mistake(
-        "all_by_W_v",
+        "all_by_w_v",
         "All three views go through W_v: the row is seen in one way only.",
         "Which of your lines mention W_q and W_k?",
         switches={"matrices": "all W_v"},
@@ -732,7 +732,7 @@ _SCALE_MISTAKES = [
     ),
     Mistake("by_d", "Your scores are divided by d, the width of a row.", _SIZE, switches={"divisor": "d"}),
     Mistake(
-        "by_root_T",
+        "by_root_t",
         "Your scores are divided by √T: they depend on how long the sentence is.",
         _SIZE,
         switches={"divisor": "√T"},
@@ -1091,13 +1091,13 @@ _FORM_MISTAKES = [
         switches={"form": "symmetric"},
     ),
     Mistake(
-        "W_q_twice",
+        "w_q_twice",
         "Your matrix is W_q W_qᵀ: W_k is not used.",
         "Change W_k: what changes?",
         switches={"form": "queries only"},
     ),
     Mistake(
-        "W_k_twice",
+        "w_k_twice",
         "Your matrix is W_k W_kᵀ: W_q is not used.",
         "Change W_q: what changes?",
         switches={"form": "keys only"},
@@ -1486,21 +1486,6 @@ _MOVED = Question(
     hints=("Write out the weight: one score, and the scores of the same other words.",),
 )
 
-_LONGER = Question(
-    name="05_sixteen_times_longer",
-    chapter="05",
-    prompt="The sentence grows from 32 to 512 words. What becomes of the weight on the deciding word?",
-    right="it falls",
-    because="Distance costs nothing, but every further word takes a share: the sum of the softmax has more terms.",
-    choices=("it falls", "it stays the same", "it rises"),
-    wrong={
-        "it stays the same": "All shares sum to 1. What do 480 further words get?",
-        "it rises": "All shares sum to 1, and the further words get some, if only a little.",
-    },
-    otherwise="Among how many words is the weight 1 shared?",
-    hints=("A filler gets a small share. 480 fillers get 480 small shares.",),
-)
-
 _BUG_SAYS = {
     "looks ahead": "All rows may look ahead in this chapter; the right head does so, too.",
     "does not see itself": "Nothing is blocked: every row has a weight for itself.",
@@ -1523,4 +1508,4 @@ _BUG = Question(
     hints=("Reshape a (2, 3) tensor to (3, 2) and compare it with the transpose.",),
 )
 
-QUESTIONS: tuple[Question, ...] = (_THE, _MUTUAL, _TOLD, _CHANGED, _MOVED, _LONGER, _BUG)
+QUESTIONS: tuple[Question, ...] = (_THE, _MUTUAL, _TOLD, _CHANGED, _MOVED, _BUG)
