@@ -139,7 +139,7 @@ def test_a_wrong_result_is_told_by_its_first_failing_property(wrong: Any, says: 
         (lambda x: means(x) + np.random.default_rng().normal(size=x.shape), "Two identical calls"),
         (lambda x: np.zeros_like(x), "Every entry of the result is 0"),
         (lambda x: np.concatenate([means(x)[..., :-1, :], x[..., -1:, :]], -2), "Only the last row is wrong"),
-        (lambda x: means(x).astype(np.float32), "six digits"),
+        (lambda x: means(x).astype(np.float32), "four digits"),
     ],
 )
 def test_a_relation_to_the_right_result_is_told(wrong: Any, says: str) -> None:
@@ -235,7 +235,7 @@ class Close(np.ndarray):
 def test_an_object_equal_to_everything_is_equal_to_nothing(result: Any) -> None:
     verdict = judge("running_mean", lambda x: result)
     assert verdict.status == "wrong"
-    assert "object of type" in verdict.message
+    assert "object of type" in verdict.message or "array of dtype object" in verdict.message
 
 
 def test_prints_warnings_and_views_are_noted_and_do_not_fail() -> None:

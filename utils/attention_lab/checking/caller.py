@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from attention_lab import probes
-from attention_lab.checking.outcome import Outcome, plain
+from attention_lab.checking.outcome import Foreign, Outcome, origin, plain
 from attention_lab.exercises.model import Case, Fn
 
 
@@ -51,7 +51,7 @@ def as_array(value: Any) -> np.ndarray | None:
     """An array or a tensor as an array that shares its memory; None for anything else."""
     if isinstance(value, np.ndarray):
         return value
-    if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
+    if origin(value) == ("torch", "Tensor"):
         return np.asarray(value.detach().numpy())
     return None
 
@@ -69,6 +69,19 @@ def parameter_names(function: Callable[..., Any], count: int) -> tuple[str, ...]
     """Names of the first `count` positional parameters; "argument 1" … where there is no signature."""
     names = positional(function)
     return tuple(names[i] if i < len(names) else f"argument {i + 1}" for i in range(count))
+
+
+class Printed(io.StringIO):
+    """What a call prints: the beginning of it, so that a loop that prints fills no memory."""
+
+    def write(self, text: str) -> int:
+        """Keep the text while there is not much of it."""
+        if self.tell() < 2000:
+            super().write(text[:2000])
+        return len(text)
+
+    def close(self) -> None:
+        """Stay open: a learner may close the standard output."""
 
 
 class LocalCaller:
@@ -90,8 +103,12 @@ class LocalCaller:
         self.given: tuple[Any, ...] = ()
 
     def __call__(self, case: Case, dtype: str) -> Outcome:
-        printed = io.StringIO()
-        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
+        printed = Printed()
+        with contextlib.ExitStack() as kept:  # what a call may set is as before when it is over
+            kept.enter_context(np.errstate())
+            kept.enter_context(np.printoptions())
+            kept.enter_context(contextlib.redirect_stdout(printed))
+            caught = kept.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             outcome = self.bare(case, dtype)
         return replace(outcome, printed=printed.getvalue()[:2000], warned=_texts(caught))
@@ -114,7 +131,19 @@ class LocalCaller:
         after = tuple(plain(given[i]) for i in touched)
         if failure is not None:
             return replace(_failed(failure, self.candidate), changed=changed, after=after)
-        return Outcome(value=plain(value), changed=changed, after=after, shares=tuple(names[i] for i in shared))
+        return Outcome(
+            value=_plain_result(value, self.framework),
+            changed=changed,
+            after=after,
+            shares=tuple(names[i] for i in shared),
+        )
+
+
+def _plain_result(value: Any, framework: str) -> Any:
+    """A result as plain data. A tensor is no array: what the rest of a NumPy chapter does with it may fail."""
+    if framework == "numpy" and origin(value) == ("torch", "Tensor"):
+        return Foreign("torch.Tensor", "a tensor of PyTorch")
+    return plain(value)
 
 
 def altered(old: Any, new: Any) -> bool:
@@ -140,7 +169,7 @@ def _failed(error: BaseException, candidate: Callable[..., Any]) -> Outcome:
     number, line = learners_line(error, candidate)
     bases = tuple(kind.__name__ for kind in type(error).__mro__)
     return Outcome(
-        error=type(error).__name__,
+        error=type(error).__name__ or "nameless exception",
         error_bases=bases,
         error_text=_text(error),
         line_number=number,
@@ -151,13 +180,16 @@ def _failed(error: BaseException, candidate: Callable[..., Any]) -> Outcome:
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:500]
-    except Exception:  # a learner's __str__ may do anything
+    except BaseException:  # a learner's __str__ may do anything
         return ""
 
 
 def learners_line(error: BaseException, candidate: Callable[..., Any]) -> tuple[int, str]:
     """Number and text of the last line of the candidate's own cell in the traceback; (0, "") when there is none."""
-    code = getattr(inspect.unwrap(candidate), "__code__", None)
+    try:
+        code = getattr(inspect.unwrap(candidate), "__code__", None)
+    except ValueError:  # wrapped around itself
+        code = getattr(candidate, "__code__", None)
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if code is None or f.filename == code.co_filename]
     if code is None or not own:

@@ -38,6 +38,8 @@ def explain(failure: Failure) -> str:
     got, reference, name = failure.got, failure.reference, failure.exercise.name
     if reference.error:
         what = f"raised {got.error}" if got.error else "gave a result"
+        if isinstance(got.value, Foreign) and got.value.type_name == reference.error:
+            what = "gave one back as a result, which stops nobody"
         return f"This call should raise {_article(reference.error)}; {name} {what}."
     wrong_type = _wrong_type(failure, got.value, reference.value)
     if wrong_type:
@@ -84,6 +86,8 @@ def _wrong_type(failure: Failure, got: Any, expected: Any) -> str:
     if isinstance(got, Foreign):
         if got.type_name in ("generator", "coroutine"):
             return f"{name} gave a {got.type_name}, not {wanted}: use return, without yield or async."
+        if got.type_name.startswith("array of "):
+            return f"{name} gave an {got.type_name}, not {wanted}."
         return f"{name} gave an object of type {got.type_name}, not {wanted}."
     if isinstance(expected, (tuple, list)):
         if not isinstance(got, (tuple, list)):
@@ -148,7 +152,7 @@ def _finite(failure: Failure) -> str:
     got, expected = failure.got.value, failure.reference.value
     if got.dtype.kind != "f" or np.isfinite(got).all() or not np.isfinite(expected).all():
         return ""
-    what = "NaN (not a number)" if np.isnan(got).any() else "infinite"
+    what = "NaN (not a number)" if np.isnan(got).any() else "an infinite number"
     place = _index_text(np.argwhere(~np.isfinite(got))[0])
     return f"The result holds {what} at {place}, where every number should be finite."
 
@@ -203,8 +207,19 @@ def _looks_ahead(failure: Failure) -> str:
     rows = (..., slice(0, -1), slice(None))
     for name, case in _perturbed(failure, (..., -1, slice(None)), lambda a: a.ndim >= 2 and a.shape[-2] == shape[-2]):
         if _reaches(failure, case, rows):
-            return f"It looks ahead: changing the last row of {name} changes earlier rows of the result."
+            what = "It looks ahead" if _in_order(failure, name) else "It mixes rows"
+            return f"{what}: changing the last row of {name} changes earlier rows of the result."
     return ""
+
+
+def _in_order(failure: Failure, name: str) -> bool:
+    """Whether rows are read in order: changing the first row of `name` moves later rows of the right result."""
+    shape = failure.reference.value.shape
+    for other, case in _perturbed(failure, (..., 0, slice(None)), lambda a: a.ndim >= 2 and a.shape[-2] == shape[-2]):
+        if other == name:
+            moved = _moved(failure.reference_on(case), failure.reference.value, failure.dtype)
+            return moved is not None and bool(moved[..., 1:, :].any())
+    return False
 
 
 def _mixes_batch(failure: Failure) -> str:
@@ -238,7 +253,10 @@ def _transform(failure: Failure) -> str:
     if pair is None:
         return _boolean_relation(failure) if failure.reference.value.dtype.kind == "b" else ""
     if _same(*pair):
-        return "The numbers agree to about six digits and no further: somewhere precision is lost (float32, rounding)."
+        return (
+            "The numbers agree to about four digits and no further: "
+            "precision is lost (float32, rounding), or something tiny is added somewhere."
+        )
     return _by_transform(*pair)
 
 
@@ -379,6 +397,8 @@ def _first_wrong_entry(failure: Failure) -> str:
     wrong = np.argwhere(~close(got, expected, failure.dtype))
     place = tuple(int(i) for i in wrong[0])
     should = f" and should be {expected[place]:.4g}" if failure.reveal else ""
+    if f"{got[place]:.4g}" == f"{expected[place]:.4g}":
+        should = f", which is off by {abs(float(got[place]) - float(expected[place])):.1g}" if failure.reveal else ""
     return (
         f"{len(wrong)} of {expected.size} entries are wrong; the first, at {_index_text(wrong[0])}, "
         f"is {got[place]:.4g}{should}."
@@ -442,7 +462,7 @@ def value_text(outcome: Outcome) -> str:
     if isinstance(value, Foreign):
         return value.text or value.type_name
     if isinstance(value, (tuple, list)):
-        return ", ".join(value_text(Outcome(value=v)) for v in value)
+        return ", ".join(value_text(Outcome(value=v)) for v in value[:SHOWN]) + (", …" if len(value) > SHOWN else "")
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 

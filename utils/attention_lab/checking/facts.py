@@ -19,17 +19,30 @@ class Facts:
         parameters: name, kind ("POSITIONAL_OR_KEYWORD" …) and whether it has a default, of each parameter; None where
             there is no signature.
         empty: True for a function that holds only a docstring, `pass` or `...`.
+        begun: True for a function that does more than raise NotImplementedError, as far as that is known.
     """
 
     callable: bool
     type_name: str
     parameters: tuple[tuple[str, str, bool], ...] | None = None
     empty: bool = False
+    begun: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its parameters."""
         return tuple(name for name, _, _ in self.parameters or ())
+
+    @property
+    def signature(self) -> str:
+        """Its parameters as they are written: "q, k=…", "*, x"."""
+        parts: list[str] = []
+        for name, kind, has_default in self.parameters or ():
+            if kind == "KEYWORD_ONLY" and not any(part.startswith("*") for part in parts):
+                parts.append("*")
+            stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(kind, "")
+            parts.append(f"{stars}{name}{'=…' if has_default else ''}")
+        return ", ".join(parts)
 
     def takes(self, wanted: list[str]) -> bool:
         """Whether it can be called with that many arguments by position."""
@@ -44,7 +57,7 @@ def facts_of(candidate: Any) -> Facts:
     """The facts about an object; never raises for what it is."""
     if not callable(candidate):
         return Facts(False, type(candidate).__name__)
-    return Facts(True, type(candidate).__name__, _parameters(candidate), _has_empty_body(candidate))
+    return Facts(True, type(candidate).__name__, _parameters(candidate), _has_empty_body(candidate), _begun(candidate))
 
 
 def _parameters(candidate: Callable[..., Any]) -> tuple[tuple[str, str, bool], ...] | None:
@@ -53,6 +66,14 @@ def _parameters(candidate: Callable[..., Any]) -> tuple[tuple[str, str, bool], .
         return tuple((str(p.name), p.kind.name, p.default is not inspect.Parameter.empty) for p in found)
     except Exception:  # there is none; and a learner's __signature__ may do anything
         return None
+
+
+def _begun(candidate: Any) -> bool:
+    code = getattr(candidate, "__code__", None)
+    if not inspect.iscode(code):
+        return False
+    given = code.co_argcount + code.co_kwonlyargcount
+    return code.co_nlocals > given or bool(set(code.co_names) - {"NotImplementedError"})
 
 
 def _has_empty_body(candidate: Any) -> bool:

@@ -29,6 +29,9 @@ from attention_lab.checking.outcome import Outcome, agree, matches_mistake, matc
 from attention_lab.exercises import exercises
 from attention_lab.exercises.model import Case, Exercise, Mistake
 
+NOTHING_YET = "Nothing written yet."
+STILL_THERE = "Something is written, and every call still ends at a line that raises NotImplementedError."
+
 Status = Literal["passed", "not_started", "raised", "wrong"]
 
 
@@ -89,7 +92,8 @@ class Trial:
     def readable(self) -> bool:
         """Whether a card can show the call whole, in numbers with one digit after the point."""
         arrays = [a for a in self.case.args if isinstance(a, np.ndarray)]
-        return all(a.size <= SHOWN and np.array_equal(a, np.round(a * 1.0, 1), equal_nan=a.dtype.kind == "f") for a in arrays)
+        tenths = (np.array_equal(a, np.round(a * 1.0, 1), equal_nan=a.dtype.kind == "f") for a in arrays)
+        return all(a.size <= SHOWN for a in arrays) and all(tenths)
 
 
 def judge(
@@ -108,7 +112,8 @@ def judge(
         a `Verdict`; never raises for what the candidate does.
     """
     exercise = find(name)
-    unfit = _unfit(exercise, candidate if isinstance(candidate, Facts) else facts_of(candidate))
+    facts = candidate if isinstance(candidate, Facts) else facts_of(candidate)
+    unfit = _unfit(exercise, facts)
     if unfit:
         return unfit
     call = caller or _local(candidate, exercise.framework)
@@ -116,7 +121,7 @@ def judge(
     for case, dtype, reference in prepared(exercise, seed):
         got = call(case, dtype)
         if got.error == "NotImplementedError" and not trials:
-            return Verdict(name, "not_started", message="Nothing written yet.")
+            return Verdict(name, "not_started", message=STILL_THERE if facts.begun else NOTHING_YET)
         if got.error == "KeyboardInterrupt":
             return _interrupted(exercise, got, case)
         trials.append(Trial(case, dtype, reference, got))
@@ -135,10 +140,10 @@ def _local(candidate: Callable[..., Any] | Facts, framework: str) -> Caller:
 def find(name: str) -> Exercise:
     """The exercise of that name; `KeyError` names the nearest one otherwise."""
     known = exercises()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         import difflib
 
-        near = difflib.get_close_matches(name, known, 1, 0.5)
+        near = difflib.get_close_matches(str(name), known, 1, 0.5)
         mend = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
         raise KeyError(f"there is no exercise named {name}{mend}")
     return known[name]
@@ -180,11 +185,13 @@ def _unfit(exercise: Exercise, facts: Facts) -> Verdict | None:
         return Verdict(
             name,
             "wrong",
-            message=f"{name} is called as {name}({', '.join(wanted)}); yours takes ({', '.join(facts.names)}).",
+            message=f"{name} is called as {name}({', '.join(wanted)}); "
+            + (f"the class {name}" if facts.type_name == "type" else "yours")
+            + f" takes ({facts.signature}).",
             question="Which parameters did the first line of the exercise have?",
         )
     if facts.empty:
-        return Verdict(name, "not_started", message="Nothing written yet.")
+        return Verdict(name, "not_started", message=NOTHING_YET)
     return None
 
 

@@ -51,33 +51,54 @@ class Outcome:
     warned: tuple[str, ...] = ()
 
 
-def plain(value: Any) -> Any:
+#: More than any exercise returns: entries of an array, items of a list, lists within lists. Beyond, a size is told.
+LARGEST, LONGEST, DEEPEST = 1_000_000, 10_000, 5
+
+
+def plain(value: Any, depth: int = 0) -> Any:
     """A copy of `value` as plain data; what is not plain becomes `Foreign`. Calls no method of foreign objects."""
     kind = type(value)
-    if kind in (bool, int, float, type(None)):
+    if kind in (bool, float, type(None)) or (kind is int and value.bit_length() < 1000):
         return value
-    if kind is np.ndarray and value.dtype.kind in "biuf":
-        return value.copy()
+    if kind is np.ndarray:
+        return _plain_array(value)
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return np.array(value)
-    if kind.__module__ in ("torch", "torch.nn.parameter") and kind.__name__ in ("Tensor", "Parameter"):
+    if origin(value) in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter")):
         tensor = value.detach().cpu()
         return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy().copy()
     if kind in (tuple, list):
-        return kind(plain(item) for item in value)
+        if depth == DEEPEST or len(value) > LONGEST:
+            return Foreign(kind.__name__, f"a {kind.__name__} of {len(value)} things")
+        return kind(plain(item, depth + 1) for item in value)
     return Foreign(type_name(value), _short_text(value))
+
+
+def _plain_array(array: np.ndarray) -> np.ndarray | Foreign:
+    if array.dtype.kind not in "biuf":
+        return Foreign(f"array of dtype {array.dtype}"[:80], _short_text(array))
+    if array.size > LARGEST:
+        shape = f"shape {tuple(int(n) for n in array.shape)}"
+        return Foreign(f"array of {shape}"[:80], f"an array of {shape}")
+    return array.copy()
+
+
+def origin(value: Any) -> tuple[str, str]:
+    """Module and name of a value's type, without asking the type itself: a learner's may answer anything."""
+    kind = type(value)
+    return str(type.__getattribute__(kind, "__module__")), str(type.__getattribute__(kind, "__name__"))
 
 
 def type_name(value: Any) -> str:
     """The name of a type as a learner would write it: "numpy.matrix", "set"."""
-    kind = type(value)
-    return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
+    module, name = origin(value)
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
 
 
 def _short_text(value: Any) -> str:
     try:
         return repr(value)[:80]
-    except Exception:  # a learner's __repr__ may do anything
+    except BaseException:  # a learner's __repr__ may do anything, SystemExit included
         return ""
 
 

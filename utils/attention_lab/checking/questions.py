@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attention_lab.checking.judging import Verdict
-from attention_lab.checking.outcome import is_number, numbers_agree
+from attention_lab.checking.outcome import is_number, numbers_agree, origin, type_name
 from attention_lab.exercises import questions
 from attention_lab.exercises.model import Question
 
@@ -26,9 +26,9 @@ def judge_answer(name: str, value: Any) -> Verdict:
     question = find_question(name)
     if value is ...:
         return Verdict(name, "not_started", message=f"{question.prompt} {_offer(question)}".strip())
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _bare(value)
     if question.choices and is_number(value):
-        value = str(value)
+        value = _shown(value)
     right = question.right() if callable(question.right) else question.right
     if _equal(value, right, question):
         return Verdict(name, "passed", message=question.because)
@@ -39,14 +39,15 @@ def judge_answer(name: str, value: Any) -> Verdict:
         message = f"{_shown(value)} is none of the choices. {_offer(question)}"
         return Verdict(name, "wrong", message=message)
     if not isinstance(right, str) and not is_number(value):
-        return Verdict(name, "wrong", message=f"{_shown(value)} is not a number; the question asks for one.")
+        without = " Leave the quotes out." if isinstance(value, str) and value.strip()[:1].isdigit() else ""
+        return Verdict(name, "wrong", message=f"{_shown(value)} is not a number; the question asks for one.{without}")
     return Verdict(name, "wrong", message=f"{_shown(value)} is not it.", question=question.otherwise)
 
 
 def find_question(name: str) -> Question:
     """The question of that name; `KeyError` names the nearest one otherwise."""
     known = questions()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         near = difflib.get_close_matches(str(name), known, 1, 0.5)
         mend = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
         raise KeyError(f"there is no question named {name}{mend}")
@@ -63,10 +64,24 @@ def _offer(question: Question) -> str:
     return f"Choices: {'; '.join(question.choices)}." if question.choices else ""
 
 
+def _bare(value: Any) -> Any:
+    """A number or text as Python's own type, also where it comes as an array or tensor without axes, or a subclass."""
+    single = isinstance(value, (np.generic, np.ndarray)) or origin(value) == ("torch", "Tensor")
+    if single and value.ndim == 0 and "datetime" not in str(value.dtype):
+        value = value.item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    return int.__int__(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _shown(value: Any) -> str:
-    if isinstance(value, (str, int, float)):
+    if isinstance(value, int) and value.bit_length() > 200:
+        return "A number of that length"
+    if value is None or isinstance(value, (str, int, float)):
         return repr(value)[:60]
-    return f"an object of type {type(value).__name__}".capitalize()
+    return f"An object of type {type_name(value)}"
 
 
 def _slug(value: Any) -> str:
