@@ -310,6 +310,12 @@ _ROW_MEANS_MISTAKES = [
         answer=lambda x: x.mean(axis=1).astype(int),
     ),
     Mistake(
+        "total_never_reset",
+        "The total goes on from row to row: each row's sum also holds the numbers of all rows before it.",
+        "What is in your total when the second row begins?",
+        answer=lambda x: np.cumsum(x.sum(axis=1)) / x.shape[1],
+    ),
+    Mistake(
         "spread",
         "You return how far the numbers of each row lie apart (their standard deviation).",
         "What is the mean of a row of three sixes?",

@@ -328,6 +328,12 @@ _EMBED_MISTAKES = [
         switches={"order": "backwards"},
     ),
     Mistake(
+        "counted_from_one",
+        "You take the row before the one that is asked for, as if ids began at 1.",
+        "Which row of the table belongs to the id 0?",
+        answer=lambda ids, table: _embed(ids, np.roll(table, 1, axis=0)),
+    ),
+    Mistake(
         "no_repeats",
         "A word that stands twice gets only one row.",
         "How many rows should come back for the ids (2, 0, 2)?",

@@ -74,6 +74,14 @@ def _hard_lookup_cases(rng: np.random.Generator) -> list[Case]:
             ),
             "the scores lie close together",
         ),
+        Case(
+            (
+                np.array([1.0, 0.0]),
+                np.array([[0.21, 1.0], [-3.0, 2.0], [0.52, -1.0], [0.53, -2.0], [0.1, 3.0], [0.49, 0.0]]),
+                rng.normal(size=(6, 5)),
+            ),
+            "two scores differ by a hundredth",
+        ),
         Case((rng.normal(size=4), rng.normal(size=(1, 4)), rng.normal(size=(1, 2))), "a single key"),
     ]
 
@@ -511,6 +519,10 @@ def _shift(x: np.ndarray, shift: str, axis: int | None, keep: bool) -> np.ndarra
         return np.abs(x).max(axis=axis, keepdims=True)
     if shift == "first":
         return x[..., :1]
+    if shift == "last":
+        return x[..., -1:]
+    if shift == "row added":
+        return -x.max(axis=axis, keepdims=True)
     return x.mean(axis=axis, keepdims=True) if shift == "mean" else x.min(axis=axis, keepdims=True)
 
 
@@ -735,6 +747,12 @@ SOFTMAX = Exercise(
             partial(_softmax_switched, sum_axis=0),
         ),
         Mistake(
+            "sum_over_last_but_one",
+            "The largest score is taken row by row, but the sum runs over the last axis but one.",
+            "Along which axis should the shares add up to one?",
+            partial(_softmax_switched, sum_axis=-2),
+        ),
+        Mistake(
             "maximum_down_columns",
             "You subtract the largest score of each column, so the scores of one row are shifted by different amounts.",
             "A shift leaves the shares alone only when it is the same for which numbers?",
@@ -769,6 +787,18 @@ SOFTMAX = Exercise(
             "You subtract the first score of each row, whatever it is: a minus infinity there makes NaN.",
             "What is left when the first score of a row is minus infinity?",
             partial(_softmax_switched, shift="first"),
+        ),
+        Mistake(
+            "subtracts_last",
+            "You subtract the last score of each row, whatever it is: scores far above it overflow.",
+            "What is the largest exponent in a row that ends with its lowest score?",
+            partial(_softmax_switched, shift="last"),
+        ),
+        Mistake(
+            "adds_maximum",
+            "You add the largest score of each row, which makes the exponents larger still.",
+            "Which exponent should the largest score of a row end up with?",
+            partial(_softmax_switched, shift="row added"),
         ),
         Mistake(
             "subtracts_largest_size",
@@ -834,7 +864,7 @@ SOFTMAX = Exercise(
         ),
         Mistake(
             "no_division",
-            "You return the exponentials undivided: they are positive, but they do not add up to one.",
+            "The exponentials are not divided by their sum: they are positive, but they do not add up to one.",
             "What do the numbers of one row add up to?",
             switches={"divide": "nothing"},
         ),

@@ -64,6 +64,7 @@ DIVISORS: dict[str, Callable[[Array, Array], float]] = {
     "nothing": lambda q, k: 1.0,
     "d_k": lambda q, k: q.shape[-1],
     "inverse": lambda q, k: 1 / np.sqrt(q.shape[-1]),
+    "whole root": lambda q, k: int(np.sqrt(q.shape[-1])),
     "fourth root": lambda q, k: q.shape[-1] ** 0.25,
     "precedence": lambda q, k: q.shape[-1] * 2,
     "rows of q": lambda q, k: np.sqrt(q.shape[-2]),
@@ -93,6 +94,8 @@ PRODUCTS: dict[str, Callable[[Array, Array], Array]] = {
     "right": lambda q, k: q @ np.swapaxes(k, -1, -2),
     "swapped": lambda q, k: k @ np.swapaxes(q, -1, -2),
     "all axes": lambda q, k: q @ k.T,
+    "as in torch": lambda q, k: q @ k.transpose(-2, -1),
+    "axes 1 and 2": lambda q, k: q @ k.swapaxes(1, 2),
     "three axes": lambda q, k: q @ k.transpose(0, 2, 1),
     "np.dot": lambda q, k: np.dot(q, np.swapaxes(k, -1, -2)),
     "reshaped": lambda q, k: q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2]),
@@ -345,6 +348,12 @@ _DIVISOR_MISTAKES = [
         switches={"divisor": "inverse"},
     ),
     Mistake(
+        "root_cut",
+        "The root of the width is cut to a whole number before it divides.",
+        "What are int(√2) and int(√3)?",
+        switches={"divisor": "whole root"},
+    ),
+    Mistake(
         "fourth_root",
         "Your scores are divided by the fourth root of d_k.",
         "If the root of the scale is put on one side only, on what else does the other root belong?",
@@ -426,6 +435,18 @@ _PRODUCT_MISTAKES = [
         switches={"product": "three axes"},
     ),
     Mistake(
+        "transpose_as_in_torch",
+        "k.transpose(-2, -1) swaps two axes in PyTorch; in NumPy it lists all axes, in the order they already have.",
+        "Print k.shape and k.transpose(-2, -1).shape for one sentence: what has moved?",
+        switches={"product": "as in torch"},
+    ),
+    Mistake(
+        "axes_1_and_2_swapped",
+        "You swap axes 1 and 2, which are the last two only when one axis stands before them.",
+        "Which numbers name the last two axes, however many stand before them?",
+        switches={"product": "axes 1 and 2"},
+    ),
+    Mistake(
         "np_dot",
         "np.dot pairs every sentence of the batch with every other, so the result has too many axes.",
         "Which product of NumPy treats leading axes as a stack of matrices?",
@@ -466,6 +487,12 @@ _PRODUCT_MISTAKES = [
         "Your scores are cosines divided by the scale: the length of a query and of a key no longer counts.",
         "What happens to your scores when a query is made ten times as long?",
         switches={"product": "cosine"},
+    ),
+    Mistake(
+        "cosine_alone",
+        "Your scores are cosines: the length of a query and of a key no longer counts.",
+        "What happens to your scores when a query is made ten times as long?",
+        switches={"product": "cosine", "divisor": "nothing"},
     ),
     Mistake(
         "distance",
@@ -650,7 +677,7 @@ _SOFTMAX_MISTAKES = [
     ),
     Mistake(
         "divided_by_the_largest",
-        "The largest weight of each row is 1: your rows are divided by their maximum.",
+        "The largest weight of each row is 1: the exponentials are not divided by their sum.",
         _SOFTMAX_AXIS,
         switches={"divide": "largest"},
     ),
