@@ -26,6 +26,7 @@ LEDGER = {
     "04": ("C9", "C10", "C11"),
     "05": ("C7", "C12", "C13", "C14"),
     "06": ("C15", "C16"),
+    "08": ("C18",),
 }
 
 page_of_each = pytest.mark.parametrize("page", PAGES, ids=NUMBERS)
