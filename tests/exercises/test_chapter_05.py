@@ -57,6 +57,15 @@ def test_the_form_gives_the_scores_of_queries_and_keys(seed: int) -> None:
         assert torch.allclose(expected.softmax(-1) @ v, attention_head(x, W_q, W_k, W_v), atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_form_is_torchs_bilinear_form(seed: int) -> None:
+    for x, W_q, W_k in cases("match_form", seed):
+        T, d = x.shape[-2:]
+        pairs = [part.expand(*x.shape[:-1], T, d).contiguous() for part in (x[..., :, None, :], x[..., None, :, :])]
+        expected = functional.bilinear(*pairs, (W_q @ W_k.T)[None] / W_q.shape[1] ** 0.5)[..., 0]
+        assert torch.allclose(match_form(x, W_q, W_k), expected, atol=1e-12)
+
+
 def test_a_turn_of_queries_and_keys_changes_no_score() -> None:
     rng = np.random.default_rng(3)
     x, W_q, W_k = (torch.from_numpy(rng.standard_normal(s)) for s in ((5, 7), (7, 3), (7, 3)))
