@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from attention_lab import answer, exercise
+from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_08 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, W_K, W_Q, W_V, WORDS, rows
