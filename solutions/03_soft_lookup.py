@@ -59,13 +59,15 @@ except KeyError as error:
 # - its **key** says how it can be found,
 # - its **value** is what it hands over to whoever finds it.
 #
-# The three matrices below are written by hand for our sentence; in chapter 05 they are learned. Column 0 of queries
-# and keys stands for the question "water or money?", column 1 for "where?". A value has the columns of a row: water,
-# money, place, action.
+# The three matrices below are written by hand for our sentence; in chapter 05 they are learned. Each of their rows says
+# what becomes of one column of a word: water, money, place, action. Column 0 of queries and keys stands for the
+# question "water or money?", column 1 for "where?". A value has the columns of a word's row.
 
 # %% tags=["nbval-check-output"]
 x = rows(WORDS)  # (5, 4)
 q, k, v = x @ W_Q, x @ W_K, x @ W_V  # (5, 2), (5, 2), (5, 4)
+for i, column in enumerate(COLUMNS):
+    print(f"{column:6}  W_Q {W_Q[i]}  W_K {str(W_K[i]):8}  W_V {W_V[i]}")
 for i, word in enumerate(WORDS):
     print(f"{word:4}  query {q[i]}  key {k[i]}  value {v[i]}")
 
@@ -117,7 +119,7 @@ print("query, key, value change when the row of bank changes:", changed)
 #
 # ## What the best match cannot do
 #
-# **It hangs on the order.** In "the bank left the clerk the boat" two keys are equally good for *bank*. The first one
+# **It depends on the order.** In "the bank left the clerk the boat" two keys are equally good for *bank*. The first one
 # wins, only because it stands first.
 #
 # **It jumps.** Turn the query of *bank* in the plane, from its own direction at 0 degrees towards "where?" at 90. One
@@ -166,7 +168,7 @@ print("best match:", how_many_move(lambda query: hard_lookup(query, k, v)))
 # give now? Choose one: `"the same shares"`, `"boat gets the smallest share"`, `"all shares are equal"`.
 
 # %%
-answer("03_turned_around", "the same shares")
+answer("03_turned_round", "the same shares")
 
 # %% tags=["nbval-check-output"]
 scores = k @ q[4]  # (5,)
@@ -294,9 +296,6 @@ for temperature in (0.1, 0.5, 1, 2**0.5, 2, 10, 1000):
 #
 # Scores q·k, divided by the temperature and by nothing else; shares by softmax; then all values, each times its share,
 # added up. The temperature is above zero and may be as low as 0.001.
-#
-# The cells after it ask at the same 360 angles, draw the way from 0 to 90 degrees, and let you turn the query yourself,
-# all the way round.
 
 
 # %%
@@ -312,9 +311,13 @@ def soft_lookup(query, keys, values, temperature):
     ### END SOLUTION
 
 
+# %% [markdown]
+# The next cells ask at the same 360 angles, draw the way from 0 to 90 degrees, and let you turn the query yourself.
+
 # %% tags=["nbval-check-output"]
 print("best match:   ", how_many_move(lambda query: hard_lookup(query, k, v)))
 print("temperature 1:", how_many_move(lambda query: soft_lookup(query, k, v, 1.0)))
+print("225 degrees: scores", k @ turned_query(225), "shares", softmax(k @ turned_query(225)))
 
 # %%
 from attention_lab.figures.chapter_03 import turn_chart, turn_data
@@ -338,8 +341,8 @@ controls = [Slider("degrees", 0, 360, 30, step=2), Slider("temperature", 0.05, 3
 explore(turn, controls, FigureView(plane_chart(k, WORDS, COLUMNS), size=(7.6, 4.2)))
 
 # %% [markdown]
-# The blend moves with the query at all 360 angles: there is a slope to follow. Between 180 and 270 degrees no key fits,
-# and the shares still add up to one: somebody always gets them.
+# The blend moves with the query at all 360 angles: there is a slope to follow. At 225 degrees no key fits, and the
+# shares still add up to one: *the*, with a score of 0, gets most, 0.341.
 #
 # ## The pattern
 #

@@ -99,6 +99,14 @@ def _score_loop_from_zero(query: np.ndarray, keys: np.ndarray, values: np.ndarra
     return values[best]
 
 
+def _score_loop_nothing_found(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray | None:
+    best, best_score = None, 0.0
+    for key, value in zip(keys, values, strict=True):
+        if key @ query > best_score:
+            best, best_score = value, key @ query
+    return best
+
+
 def _score_loop_last_wins(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     best, best_score = 0, -math.inf
     for i in range(len(keys)):
@@ -332,6 +340,18 @@ HARD_LOOKUP = Exercise(
             "You use the best score itself as the number of a row.",
             "The largest score is 2.88: which row is number 2.88?",
             lambda query, keys, values: values[int(np.max(keys @ query))],
+        ),
+        Mistake(
+            "score_as_index",
+            "You index with the largest score, not with its position.",
+            "The largest score is 2.88: which row is number 2.88?",
+            lambda query, keys, values: values[np.max(keys @ query)],
+        ),
+        Mistake(
+            "nothing_beats_zero",
+            "Your first best score is 0: with negative scores only, no key ever beats it, and nothing has been found.",
+            "What does your function return when all scores are below zero?",
+            _score_loop_nothing_found,
         ),
         Mistake(
             "scores_rounded",
@@ -981,7 +1001,7 @@ SOFTMAX = Exercise(
         Mistake(
             "scores_clipped",
             "You cut large scores off, so that 10,000 and 9,999 become equal.",
-            "Do 10,000 and 9,999 get other shares than 1 and 0?",
+            "By how much do 10,000 and 9,999 differ, and which shares do 1 and 0 get?",
             partial(_softmax_switched, limit=700.0, shift="nothing"),
         ),
         *(
@@ -1009,7 +1029,7 @@ SOFTMAX = Exercise(
         Mistake(
             "scores_clipped_low",
             "You cut scores off somewhere below 100, so that 10,000 and 9,999 become equal.",
-            "Do 10,000 and 9,999 get other shares than 1 and 0?",
+            "By how much do 10,000 and 9,999 differ, and which shares do 1 and 0 get?",
             partial(_softmax_switched, limit=50.0, shift="nothing"),
         ),
         Mistake(
@@ -1663,7 +1683,8 @@ SOFT_LOOKUP = Exercise(
         ),
         Mistake(
             "pattern_against_columns",
-            "You multiply pattern and values element by element, (S,) with (S, d_v), and those shapes do not line up.",
+            "You multiply pattern and values element by element, (S,) with (S, d_v): the shares meet the columns of "
+            "the values, where they fit at all.",
             "Which product of pattern and values adds up over the keys?",
             _pattern_times_values,
         ),
@@ -1765,7 +1786,7 @@ QUESTIONS: tuple[Question, ...] = (
         hints=("What comes back is a row of `values`. Is the query in it?",),
     ),
     Question(
-        name="03_turned_around",
+        name="03_turned_round",
         chapter="03",
         prompt='"bank" turns its query round, so each score changes its sign. '
         "What does dividing the scores by their sum give now?",
