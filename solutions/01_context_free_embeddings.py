@@ -187,7 +187,8 @@ print("same row of 'left':", told[2].tobytes() == turned[2].tobytes())
 
 # %% [markdown]
 # The bags are equal, so who left whom is not in them. It is not in the row of *left* either, the word that would have
-# to know. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside which other row. A
+# to know. The sentences differ only in *where* rows stand, and no row knows where it stands, or beside which other.
+# A
 # fact about two words needs something that **moves information from one position to another**.
 #
 # ## A first cure: fixed wiring

@@ -2148,10 +2148,10 @@ QUESTIONS: tuple[Question, ...] = (
         chapter="02",
         prompt="Both networks were trained 800 steps to recall an item. Which does so 40 steps later, 9 times in 10?",
         right="only the LSTM",
-        because="A gate near 1 hands one item on nearly without loss. The plain network has not learned in 800 steps to "
-        "copy it so often; the next cells show what more training does.",
+        because="A gate near 1 hands one item on nearly without loss. The plain network has not learned in 800 steps "
+        "to copy it so often; the next cells show what more training does.",
         wrong={
-            "both": "The plain network copies its state through W_h and tanh 40 times. Do 800 training steps teach that?",
+            "both": "The plain network copies its state through W_h and tanh 40 times. Do 800 steps teach that?",
             "neither": "A gate near 1 keeps nearly all at each step. What is 0.99 ** 40?",
             "only the plain network": "Which of the two has a path on which nothing is squashed?",
         },
