@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from attention_lab import answer, exercise
+from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_06 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import W_K, W_Q, W_V, WORDS, rows
@@ -223,7 +223,8 @@ def masked_pattern(scores, mask):
 # %% [markdown]
 # ### Exercise: causal_attention (6 min, difficulty 2)
 #
-# The whole head, the rows that ask being the last T of S.
+# The whole head, scale and all; the rows that ask are the last T of S. Below it, break the mask in three ways and
+# watch the row that asks.
 
 
 # %%
@@ -287,7 +288,8 @@ print(f"writing: {write.calls} passes, longest chain {write.longest}")
 
 # %% [markdown]
 # In training nobody waits: chain 1, where chapter 02 had one as long as the text. **Writing gets none of it.** Word 20
-# cannot be asked for before word 19 is there: 20 words, 20 passes, each waiting for the one before.
+# cannot be asked for before word 19 is there: 20 words, 20 passes, each waiting for the one before. (Inside a pass the
+# layers wait for each other, in training as in writing.)
 #
 # ## One mask, three conventions
 #

@@ -280,8 +280,8 @@ def test_the_charts_say_what_they_show():
     assert fine.alt.startswith("No loss goes below the floor")
     late = np.tril(np.full((5, 5), 0.2))
     drawn = picture(charts.too_late_chart(WORDS), (late, late / late.sum(-1, keepdims=True)), size=(9.6, 3.6))
-    assert "After the softmax: rows sum to 0.20 to 1.00" in drawn.alt
-    assert "Before it: rows sum to 1.00." in drawn.alt
+    assert "After the softmax: row sums 0.20 to 1.00" in drawn.alt
+    assert "Before it: row sums 1.00." in drawn.alt
 
 
 def test_the_three_conventions_are_one_mask():

@@ -863,7 +863,7 @@ _LOSS_MISTAKES = [
     ),
     Mistake(
         "no_slope",
-        "Your number is right, but it is cut off from the logits (item, detach, no_grad): nothing can be trained with it.",
+        "Your number is right, but it is cut off from the logits (item, detach, …): nothing can be trained with it.",
         "What does loss.backward() follow from the loss back to the logits?",
         answer=_plain_number,
     ),
@@ -1337,7 +1337,7 @@ _HEAD_MISTAKES = [
     ),
     _switch(
         "aligned_upper_left",
-        "With S > T your new rows are taken for the first: the triangle (or is_causal) starts in the upper left corner.",
+        "With S > T your new rows are taken for the first: the triangle (or is_causal) starts in the upper left.",
         _LAST,
         align="left",
     ),
@@ -1471,8 +1471,8 @@ def _by_hand(logits: Tensor, ids: Tensor) -> Tensor:
     import torch
 
     logs = logits - torch.logsumexp(logits, -1, keepdim=True)
-    total = sum(logs[b, t, ids[b, t + 1]] for b in range(ids.shape[0]) for t in range(ids.shape[1] - 1))
-    return -total / (ids.shape[0] * (ids.shape[1] - 1))
+    places = [(b, t) for b in range(ids.shape[0]) for t in range(ids.shape[1] - 1)]
+    return -torch.stack([logs[b, t, ids[b, t + 1]] for b, t in places]).mean()
 
 
 def _classes_second(logits: Tensor, ids: Tensor) -> Tensor:
@@ -1726,10 +1726,10 @@ _LEAK = Question(
 _ROW_0 = Question(
     name="06_row_0",
     chapter="06",
-    prompt="The pattern of row 0 is 0.2 everywhere. The mask comes after the softmax: what does row 0 sum to?",
+    prompt="All weights of row 0 are about 0.2. With the mask after the softmax, what does row 0 sum to (one decimal)?",
     right=0.2,
-    because="It keeps its weight for itself, 0.2, and the other four fifths are thrown away.",
-    tolerance=1e-6,
+    because="It keeps its weight for itself, about 0.2, and the other four fifths are thrown away.",
+    tolerance=0.06,
     wrong={
         1: "The softmax made the row sum to 1, and after it four of five weights are set to 0.",
         0: "Row 0 may look at itself.",

@@ -61,7 +61,7 @@ def too_late_chart(words: Sequence[str]) -> Chart:
     def row_sums(name: str) -> Callable[[NDArray[Any]], str]:
         def title(pattern: NDArray[Any]) -> str:
             ends = dict.fromkeys(f"{total:.2f}" for total in sorted(pattern.sum(axis=-1))[:: len(pattern) - 1])
-            return f"{name}: rows sum to {' to '.join(ends)}"
+            return f"{name}: row sums {' to '.join(ends)}"
 
         return title
 
