@@ -18,7 +18,7 @@
 #
 # - **At its end** you can compute an attention head from start to finish, say what its √d_k is for, and see with an
 #   instrument of your own which rows of any function read which.
-# - **Time:** 45 minutes.
+# - **Time:** 60 minutes.
 # - **You need:** chapter 03, matrix products, NumPy's `axis` and `keepdims`.
 # - **Letters:** T rows that ask, S rows that are asked, d width of a row, d_k width of a query or key, d_v width of a
 #   value. `…` stands for any leading axes.
@@ -26,7 +26,7 @@
 # %%
 import numpy as np
 
-from attention_lab import answer, exercise
+from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_04 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, COLUMNS, W_K, W_Q, W_V, WORDS, rows
@@ -52,8 +52,8 @@ print(f"bank looks at boat: 1.6 · 1.8 + 0 · 0 = {raw[4, 1]:.2f}")
 # %% [markdown]
 # ## How large is a score?
 #
-# A score adds d_k products. Here d_k is 2; in models it is 64 or 128. Suppose, as those did who introduced the scale
-# (Vaswani et al. 2017), that the numbers in queries and keys are independent, with mean 0 and variance 1.
+# A score adds d_k products. Here d_k is 2; in models it is 64 or 128. Suppose, as Vaswani et al. (2017) do, that the
+# numbers in queries and keys are independent, with mean 0 and variance 1. Then one product of two has variance 1, too.
 #
 # ### Question: variance at 64
 #
@@ -68,13 +68,13 @@ for d_k in (4, 16, 64, 256):
     print(f"d_k = {d_k:3}: variance of q · k {unscaled:3.0f}, of q · k / √d_k {scaled:.1f}")
 
 # %% [markdown]
-# Variances of independent terms add up, so the variance grows with the width. Dividing a number by c divides its
-# variance by c², and c = √d_k brings it back to 1 at any width.
+# Variances of independent terms add up, so the variance grows with the width (252 is measured on samples). Dividing a
+# number by c divides its variance by c², and c = √d_k brings it back to 1 at any width.
 #
 # ### Exercise: scaled_scores (6 min, difficulty 2)
 #
-# The scores of all queries for all keys. Leading axes hold a batch: each sentence is scored by itself.
-# Two things go wrong most often: a transpose that also turns the batch, and a size that is read off the wrong axis.
+# The scores of all queries for all keys, divided by √d_k. Leading axes hold a batch: each sentence is scored by itself.
+# `@` works on the last two axes and leaves the others alone; `np.swapaxes` swaps two axes.
 
 
 # %%
@@ -89,13 +89,12 @@ def scaled_scores(q, k):
 # %% [markdown]
 # ## The pattern
 #
-# A softmax turns each row of scores into shares. Along the wrong axis it gives shares, too, all between 0 and 1; what
-# is wrong with them you will see under *Find the bug*.
+# A softmax turns each row of scores into shares.
 #
 # ### Exercise: attention_pattern (6 min, difficulty 2)
 #
-# The softmax of the scaled scores: every row sums to 1, for one sentence and for a batch. Scores may be as large as
-# 1000, so take something away before `exp`, as in chapter 03.
+# The softmax of the scaled scores: every row sums to 1, for one sentence and for a batch. `softmax` is not imported:
+# write its lines again. Scores may be as large as 1000, so take each row's largest score away before `exp`.
 
 
 # %%
@@ -116,13 +115,15 @@ print("rows sum to", pattern.sum(axis=-1))
 print("each row reads itself:", np.diag(pattern))
 
 # %% [markdown]
-# *bank* gives *boat* 0.643, and *left* gives *bank* 0.624. Nobody gives 0: each row reads itself, and *the*, too.
+# *bank* gives *boat* 0.643, and *left* gives *bank* 0.624. No share is 0: every word reads itself, and every word reads
+# *the*.
 #
 # ## Why √d_k
 #
 # The scale keeps the variance of the scores at 1. What is a large variance bad for? The next measurement uses patterns
 # over 16 keys. Their *entropy* says among how many keys the weight is spread: 4 bits when all 16 weigh the same,
-# 0 bits when one key has it all.
+# 0 bits when one key has it all. Their *gradient* is the size of ∂pattern/∂scores: how far a pattern moves when its
+# scores are nudged, and so how much training can change about where a word looks.
 #
 # ### Question: entropy at 64
 #
@@ -162,8 +163,7 @@ picture(charts.width_chart(), charts.width_lines(), size=(9.6, 3.2))
 
 # %% [markdown]
 # - **Not scaled**, the pattern hardens as queries widen: 2.5, 0.6, 0.3 bits. That is a *saturated* softmax. The
-#   *gradient* is the size of ∂pattern/∂scores: how far the pattern moves when the scores are nudged, and so how much
-#   training can change about where a word looks. After a small rise it falls: 0.32, 0.17, 0.10.
+#   gradient falls: 0.32, 0.17, 0.10.
 # - **Divided by √d_k**, both stay where they are: 3.4 bits, 0.30.
 # - **Divided by d_k**, the pattern is flat, 4.0 bits: wide queries can hardly say what they want.
 #
@@ -174,6 +174,15 @@ picture(charts.width_chart(), charts.width_lines(), size=(9.6, 3.2))
 #
 # Each query takes the values along, in the shares of its row of the pattern.
 #
+# ### Question: what is lost
+#
+# Suppose that this blend takes the place of the row of *bank*. Which column of *bank* would be empty? Choose one:
+# `"water"`, `"money"`, `"place"`, `"action"`.
+
+# %%
+answer("04_lost_if_replaced", "place")
+
+# %% [markdown]
 # ### Exercise: attend (4 min, difficulty 1)
 #
 # The whole head after the three products. d_v may differ from d_k.
@@ -206,14 +215,7 @@ answer("04_clerk_changes", "its blend")
 # %% [markdown]
 # ## The blend is added
 #
-# The blend is not yet the new row of *bank*. Suppose it were: the blend takes the row's place.
-#
-# ### Question: what is lost
-#
-# Which column of *bank* would be empty? Choose one: `"water"`, `"money"`, `"place"`, `"action"`.
-
-# %%
-answer("04_lost_if_replaced", "place")
+# The blend is not yet the new row of *bank*. Two ways to use it:
 
 # %% tags=["nbval-check-output", "claim-C11"]
 print("                       ", *COLUMNS)
@@ -247,8 +249,10 @@ def looking(second_word, asking, blend):
     y = rows(words)
     ways, found = attention_pattern(y @ W_Q, y @ W_K), attend(y @ W_Q, y @ W_K, y @ W_V)
     new = add_update(y, found) if blend == "is added" else found
-    text = f"{words[asking - 1]} looks most at {words[ways[asking - 1].argmax()]}. The bars are its row afterwards."
-    return PatternData(ways, text, dict(zip(COLUMNS, new[asking - 1], strict=True)), queries=words, keys=words)
+    row = dict(zip(COLUMNS, new[asking - 1], strict=True))
+    text = f"{words[asking - 1]} looks most at {words[ways[asking - 1].argmax()]}. Its row afterwards: "
+    text += ", ".join(f"{column} {number:.2f}" for column, number in row.items())
+    return PatternData(ways, text + ".", row, queries=words, keys=words)
 
 
 second = Choice("second_word", ["boat", "clerk"], "boat")
@@ -260,8 +264,8 @@ explore(
 )
 
 # %% [markdown]
-# In a model the sum goes on to an MLP, which works on each row alone, and then to the next layer. Chapter 09 follows
-# it through a whole model and finishes this claim.
+# In a model the sum goes on to a small network that works on each row alone (an MLP), and then to the next head.
+# Chapter 09 follows it through a whole model and finishes claim C11.
 #
 # ## A microscope
 #
@@ -287,10 +291,10 @@ print("add 1, 2, 3, 4: moved", np.any(centred(row + [1, 2, 3, 4]) != centred(row
 
 # %% [markdown]
 # A change can be invisible: this function takes each row's mean away, as real models do, and never notices the 1.
-# Zeroing a row fails where it is zero already, and a tiny step fails where numbers are rounded. Make your change large
-# and different in every entry.
+# Zeroing a row fails where it is zero already, and a tiny step fails where numbers are rounded. Make your change
+# different in every entry, and not small.
 #
-# ### Exercise: influence_map (10 min, difficulty 3)
+# ### Exercise: influence_map (15 min, difficulty 3)
 #
 # Entry [i, j] is True when changing row j of `x` changes row i of `f(x)` in any digit. `f` may write into the array
 # that it gets, and may return that very array; `x` stays as it was.
@@ -328,13 +332,14 @@ print("a row of x in a product with a matrix moves", influence_map(lambda x: x @
 #
 # ## Find the bug
 #
-# Both functions below are modelled on published code, both are wrong, and both look right at first.
+# Both functions below are modelled on published code, and both are wrong.
 #
 # ### Question: bug 1
 #
-# The next cell finds `pattern_1` right for our sentence. A batch of two sentences comes in, and nothing fails. Which
-# property does it break? Choose one: `"looks ahead"`, `"does not see itself"`, `"rows do not sum to 1"`,
-# `"mixes batch entries"`, `"scrambles words"`, `"forgets order"`, `"changes its input"`, `"ignores the query"`.
+# You met this bug in chapter 03; here it hides: `pattern_1` is right for our sentence. A batch of two sentences comes
+# in, and nothing fails. Which property does it break? Choose one: `"looks ahead"`, `"does not see itself"`,
+# `"rows do not sum to 1"`, `"mixes batch entries"`, `"scrambles words"`, `"forgets order"`, `"changes its input"`,
+# `"ignores the query"`.
 
 
 # %% tags=["nbval-check-output"]
@@ -354,13 +359,14 @@ def blend_in_a_batch(rows_of_q):
     return (pattern_1(np.stack([rows_of_q, q]), np.stack([k, k])) @ v)[0]
 
 
-print("rows sum to", pattern_1(np.stack([q, q]), np.stack([k, k]))[0].sum(axis=-1))
+first = pattern_1(np.stack([q, q]), np.stack([k, k]))[0]
+print("rows sum to", first.sum(axis=-1), "and columns to", first.sum(axis=-2))
 print(influence_map(blend_in_a_batch, q).astype(int))
 
 # %% [markdown]
 # With a batch, axis 1 holds the queries: each *key* now hands out one unit among them. The microscope shows it without
-# a look at the code, for a query moves the blends of all others. A well-read collection of annotated models shipped a
-# softmax over the queries, and a reader who trained it both ways measured no difference in its pictures. *It trains*
+# a look at the code, for a query moves the blends of all others. The annotated models of labml.ai had a softmax over
+# the queries; the reader who found it trained both ways and measured no difference (their issue 146). *It trains*
 # proves nothing.
 #
 # ### Question: bug 2

@@ -172,7 +172,9 @@ def _normal(
 ) -> Array:
     """The softmax with switches. `axis` is that of maximum and sum; with `sum_only` or `max_only` of one of them."""
     max_axis, axis = -1 if sum_only else axis, -1 if max_only else axis
-    if rise == "exp" and shift != "none":
+    if shift == "constant":
+        scores = scores - 1000
+    elif rise == "exp" and shift != "none":
         largest = scores.max(axis=max_axis if shift == "rows" else None, keepdims=True)
         scores = scores - (largest if keep_max else largest[..., 0])
     risen = RISES[rise](scores)
@@ -250,6 +252,8 @@ _BLENDS: dict[str, Callable[[Array, Array, Array, Array], Any]] = {
     "summed": lambda pattern, q, k, v: (pattern @ v).sum(axis=-2),
     "last": lambda pattern, q, k, v: (pattern @ v)[..., -1, :],
     "values again": lambda pattern, q, k, v: v + pattern @ v,
+    "entry by entry": lambda pattern, q, k, v: pattern * v,
+    "values first": lambda pattern, q, k, v: v @ pattern,
 }
 
 
@@ -714,13 +718,13 @@ _SOFTMAX_MISTAKES = [
     Mistake(
         "maximum_loses_its_axis",
         "The maximum of each row comes back with one axis fewer and is taken off the columns, or fits nowhere.",
-        "What shape has scores.max(axis=-1), and what shape has it to have to line up with the rows?",
+        "What shape has scores.max(axis=-1), and what shape must it have to line up with the rows?",
         switches={"keep_max": False},
     ),
     Mistake(
         "sum_loses_its_axis",
         "The sum of each row comes back with one axis fewer and divides the columns, or fits nowhere.",
-        "What shape has a sum over axis -1, and what shape has it to have to line up with the rows?",
+        "What shape has a sum over axis -1, and what shape must it have to line up with the rows?",
         switches={"keep_sum": False},
     ),
     Mistake(
@@ -728,6 +732,12 @@ _SOFTMAX_MISTAKES = [
         "The scale comes after the softmax: your rows sum to 1/√d_k.",
         "What does the softmax see, and what do the rows of your result sum to?",
         switches={"late": True},
+    ),
+    Mistake(
+        "constant_taken_off",
+        "A fixed number is taken off all scores: where they lie far below it, every exp is 0, and 0 / 0 is NaN.",
+        "What must be taken away so that the largest exponent of a row is 0, wherever its scores lie?",
+        switches={"shift": "constant"},
     ),
     Mistake(
         "softmax_twice",
@@ -895,6 +905,18 @@ _BLEND_MISTAKES = [
         "Only the blend of the last query comes back.",
         "How many rows should come back for T queries?",
         switches={"blend": "last"},
+    ),
+    Mistake(
+        "entry_by_entry",
+        "Pattern and values are multiplied entry by entry, (…, T, S) with (…, S, d_v), where they fit at all.",
+        "Which product of pattern and values adds up over the keys?",
+        switches={"blend": "entry by entry"},
+    ),
+    Mistake(
+        "values_first",
+        "The values stand on the left of the product, so that their width meets the queries.",
+        "Which two axes does your product join, and which two count the keys?",
+        switches={"blend": "values first"},
     ),
     Mistake(
         "values_added",
@@ -1333,7 +1355,7 @@ _ADD = Exercise(
     hints=(
         "An update of zeros has to leave the row as it is. What does your function do with one?",
         "Print x before and after the call. It should be the same array with the same numbers.",
-        "Look at the operator: x = x + y makes a new array, x += y writes into the one that the caller still holds.",
+        "Look at the operator: does it make a new array, or does it write into the one that the caller still holds?",
     ),
 )
 
@@ -1849,7 +1871,8 @@ _ENTROPY = Question(
     chapter="04",
     prompt="A pattern over 16 keys has at most 4 bits of entropy. How many has it at d_k = 64, unscaled?",
     right="0.6",
-    because="Scores with a variance of 64 lie some 8 apart: exp makes that a factor of 3,000, so one key has it all.",
+    because="With a variance of 64, two scores typically differ by √128, about 11. exp makes a factor of 60,000 of "
+    "it: one key has nearly all the weight.",
     choices=("3.4", "2.5", "0.6", "0"),
     wrong={
         "3.4": "3.4 bits is what scaled scores give, of any width. The unscaled ones vary 64 times as much.",
@@ -1857,7 +1880,7 @@ _ENTROPY = Question(
         "0": "Exactly 0 would need one key with all the weight for every query. Now and then two keys are close.",
     },
     otherwise="Move the slider to 64, switch the scaling off and read the entropy.",
-    hints=("Two scores that differ by 8: by which factor do their weights differ?",),
+    hints=("Two scores that differ by 11: by which factor do their weights differ?",),
 )
 
 _LOST = Question(
@@ -1873,7 +1896,7 @@ _LOST = Question(
         "action": "'left' hands over 0.9 of action: the blend holds some.",
     },
     otherwise="Which column is zero in every row of v?",
-    hints=("Look at the columns of v that you printed above.",),
+    hints=("Look at the columns of the values, printed with queries and keys at the start of the chapter.",),
 )
 
 _REACH = Question(
