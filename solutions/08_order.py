@@ -168,7 +168,7 @@ answer("08_same_code", 0)
 # %% [markdown]
 # A result that moves proves nothing: the rows are other rows, but they still do not say where they stand. Codes have
 # to differ. The plain number of the position would do for that, but it grows without end: at position 500 it drowns
-# the word. Sines and cosines stay between −1 and 1 (Vaswani et al. 2017, section 3.5):
+# the word. Sines and cosines stay between −1 and 1 (Vaswani et al. 2017):
 #
 # - column 2i: sin(t / 10000^(2i/d))
 # - column 2i + 1: cos(t / 10000^(2i/d))

@@ -1136,8 +1136,8 @@ _TABLE_MISTAKES = [
         "Which pair turns by 1 a position?",
         exponent="from the end",
     ),
-    _switch("base_1000", "Your base is 1000.", _BASE, base=1000.0),
-    _switch("base_100000", "Your base is 100000.", _BASE, base=100000.0),
+    _switch("base_1000", "Your frequencies fall by another base: 1000.", _BASE, base=1000.0),
+    _switch("base_100000", "Your frequencies fall by another base: 100000.", _BASE, base=100000.0),
     _switch(
         "base_missing",
         "Your base is e: exp gets the exponent without the logarithm of 10000.",
@@ -1515,8 +1515,8 @@ _ROTATE_MISTAKES = [
         turn="first pair only",
     ),
     _switch("first_half_of_the_pairs", "Only the first half of the pairs is turned.", _SPEED, quarter=True),
-    _switch("base_1000_turns", "Your base is 1000.", _SPEED, base=1000.0),
-    _switch("base_100000_turns", "Your base is 100000.", _SPEED, base=100000.0),
+    _switch("base_1000_turns", "Your frequencies fall by another base: 1000.", _SPEED, base=1000.0),
+    _switch("base_100000_turns", "Your frequencies fall by another base: 100000.", _SPEED, base=100000.0),
     _switch(
         "base_missing_turns",
         "Your base is e: exp gets the exponent without the logarithm of 10000.",
@@ -1602,7 +1602,7 @@ _ROTATE_MISTAKES = [
         "itself", "Each number meets its own cosine and its own sine; its partner is missing.", _PAIR, move="itself"
     ),
     _switch("since_the_least", "Positions are counted from the least that is given.", _WHERE, place="since the least"),
-    _switch("base_500000_turns", "Your base is 500000.", _SPEED, base=500000.0),
+    _switch("base_500000_turns", "Your frequencies fall by another base: 500000.", _SPEED, base=500000.0),
     _answer(
         "angles_along_the_width",
         "Your angles lie on their side: positions along the columns.",
