@@ -100,7 +100,8 @@ def _score_loop_from_zero(query: np.ndarray, keys: np.ndarray, values: np.ndarra
 
 
 def _score_loop_nothing_found(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray | None:
-    best, best_score = None, 0.0
+    best: np.ndarray | None = None
+    best_score = 0.0
     for key, value in zip(keys, values, strict=True):
         if key @ query > best_score:
             best, best_score = value, key @ query
