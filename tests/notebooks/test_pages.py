@@ -72,6 +72,15 @@ def test_a_page_opens_and_closes_in_the_same_way(page) -> None:
 
 
 @page_of_each
+def test_the_readme_gives_the_minutes_and_exercises_of_the_page(page) -> None:
+    (minutes,) = re.findall(r"\*\*Time:\*\* (\d+) minutes", cells(page, "markdown")[0].source)
+    readme = (COURSE / "README.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| {page.number} \|.*\| {minutes} \| (.+) \|$", readme, re.MULTILINE)
+    assert row, f"README has no row for chapter {page.number} with {minutes} minutes"
+    assert re.findall(r"`(\w+)`", row.group(1)) == list(exercises(page.number))
+
+
+@page_of_each
 def test_every_exercise_has_a_heading_with_minutes_and_difficulty(page) -> None:
     found = re.findall(r"^### Exercise: `?(\w+)`? \((\d+) min, difficulty ([123])\)$", prose(page), re.MULTILINE)
     assert [name for name, _, _ in found] == list(exercises(page.number))

@@ -330,7 +330,7 @@ def _does_the_same(mistake: LocalCaller, trials: list[Trial]) -> bool:
             return False
         if not trial.right and (trial.reference.error or not done.error):
             telling = True  # a wrong value, or another kind of exception than the one that is asked for
-        elif done.error:
+        elif done.error and not trial.reference.error:
             texts_equal &= trial.got.error_text == done.error_text
     return telling or texts_equal
 
