@@ -367,7 +367,7 @@ def _split_cases(rng: np.random.Generator) -> list[Case]:
         Case((rng.standard_normal((2, 3, 7)), 1), "one head"),
         Case(
             (rng.standard_normal((2, 3, 14)), 4),
-            "14 columns and 4 heads: refused, with both in the message?",
+            "14 columns, 4 heads: is each number in the message (1) or not (0)?",
             "refusal",
         ),
     ]
@@ -419,7 +419,7 @@ def _previous_cases(rng: np.random.Generator) -> list[Case]:
 LIKELY_IN_PAIRS = """
 reshaped not_turned interleaved no_check numbers_not_named
 split_without_transpose merged_without_transpose scaled_by_width unscaled unmasked masked_late w_o_forgotten
-matrices_turned one_head q_and_k_swapped
+matrices_turned one_head q_and_k_swapped over_the_queries w_o_turned own_word_hidden one_word_ahead
 own_weight next_word summed divided_by_t over_everything
 """.split()
 
@@ -889,8 +889,8 @@ _PREVIOUS_MISTAKES = [
     _switch("largest", "You take the largest weight, not the mean.", "Does every row count?", take="largest"),
     _switch("smallest", "You take the smallest weight, not the mean.", "Does every row count?", take="smallest"),
     _switch("median", "You take the median of the weights, not the mean.", "Does every row count?", take="middle"),
-    _switch("last_row_only", "Only the last row counts.", "Does every row count?", take="last"),
-    _switch("row_1_only", "Only row 1 counts.", "Does every row count?", take="first"),
+    _switch("last_row_only", "Only the weight of the last row counts.", "Does every row count?", take="last"),
+    _switch("row_1_only", "Only the weight of row 1 counts.", "Does every row count?", take="first"),
     _switch(
         "row_1_left_out",
         "You leave out row 1, which has a word before it.",
