@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from attention_lab.lesson import CLERK_WORDS, WORDS
 from attention_lab.models import english
-from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, SHORT, recitals, stories, story
+from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, SHORT, UNDECIDED, recitals, stories, story
 
 SEEDS = st.integers(0, 2**32)
 DISTANCES = st.integers(1, FURTHEST)
@@ -46,12 +46,13 @@ def test_a_story_has_the_asked_distance_and_the_fixed_length(seed: int, distance
 @settings(deadline=None, max_examples=80)
 def test_nothing_else_in_a_story_decides(seed: int) -> None:
     made = story(Random(seed))
-    about = [decision.word for decision in made.decisions]
-    assert len(about) == len(set(about)) == english.DECISIONS >= 2
+    about = [asked.word for asked in (*made.decisions, *made.open)]
+    assert len(about) == len(set(about)) == english.DECISIONS + 1 >= 3
     for marks, places in (
         (_all("cues"), [decision.cue_at for decision in made.decisions]),
         (_all("verbs") | _all("adjectives"), [decision.answer_at for decision in made.decisions]),
-        (set(AMBIGUOUS), [decision.word_at for decision in made.decisions]),
+        (set(UNDECIDED.verbs + UNDECIDED.adjectives), [asked.answer_at for asked in made.open]),
+        (set(AMBIGUOUS), [asked.word_at for asked in (*made.decisions, *made.open)]),
     ):
         assert [i for i, word in enumerate(made.words) if word in marks] == sorted(places)
 
@@ -84,6 +85,17 @@ def test_a_recital_repeats_and_has_no_word_twice_in_a_round(seed: int, period: i
     assert made.words[period:] == made.words[: max(0, length - period)]
 
 
+@given(SEEDS)
+@settings(deadline=None, max_examples=50)
+def test_one_ambiguous_word_of_a_story_is_left_open(seed: int) -> None:
+    made = story(Random(seed))
+    assert len(made.open) == 1
+    for asked in made.open:
+        assert made.words[asked.word_at] == asked.word
+        assert asked.word_at < asked.answer_at <= asked.word_at + 2
+        assert not {cue for sense in AMBIGUOUS[asked.word] for cue in sense.cues} & set(made.words)
+
+
 def test_every_distance_is_equally_common() -> None:
     counts = Counter(decision.distance for made in stories(2000, 1) for decision in made.decisions)
     expected = sum(counts.values()) / FURTHEST
@@ -107,7 +119,7 @@ def test_cues_and_answers_belong_to_one_sense_each() -> None:
     senses = [sense for pair in AMBIGUOUS.values() for sense in pair]
     words = [word for sense in senses for word in sense.cues + sense.verbs + sense.adjectives]
     assert len(words) == len(set(words)) == 3 * len(senses)
-    assert not set(words) & set(AMBIGUOUS)
+    assert not set(words) & {*AMBIGUOUS, *UNDECIDED.verbs, *UNDECIDED.adjectives}
 
 
 def test_people_keep_their_surnames_and_refrains_come_back() -> None:

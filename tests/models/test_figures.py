@@ -32,6 +32,7 @@ def test_the_lab_model_resolves_ambiguous_words_at_every_distance(any_lab: Loade
     assert len(senses["accuracy_by_distance"]) == 8
     assert senses["accuracy"] > 0.95
     assert min(senses["accuracy_by_distance"].values()) > 0.9
+    assert senses["accuracy_where_nothing_decides"] > 0.9
     assert senses["accuracy_with_attention_off"] < 0.6
 
 
@@ -60,6 +61,8 @@ def test_the_best_heads_of_the_lab_model_do_more_than_others() -> None:
     assert figures["heads"]["previous_token"][0]["score"] > 0.35
     assert figures["heads"]["induction"][0]["score"] > 0.8
     assert figures["cue"]["from_the_row_that_predicts"]["whichever_head"] > 0.5
+    assert len(figures["cue"]["by_sense"]) == 16
+    assert min(head["score"] for head in figures["cue"]["by_sense"].values()) > 0.3
     assert off["nothing"]["repeats_right"] > 0.9
     assert off["induction"]["repeats"] > off["induction"]["random_heads"]["repeats"]["max"]
     assert off["previous_token"]["repeats"] > off["previous_token"]["random_heads"]["repeats"]["max"]

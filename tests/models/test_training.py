@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from attention_lab.cli import main
 from attention_lab.models import load
 from attention_lab.models.door import CHECKPOINTS
-from attention_lab.models.english import recital, story
+from attention_lab.models.english import AMBIGUOUS, UNDECIDED, recital, story
 from attention_lab.models.making import make
 from attention_lab.models.training import (
     RECIPES,
@@ -64,7 +64,7 @@ def test_the_same_seed_trains_the_same_model_and_another_seed_another(tokenizer:
 def test_answers_weigh_more_and_padding_nothing(tokenizer: Tokenizer) -> None:
     made = story(Random(1))
     ids, weights = document(made, tokenizer, TINY, 128)
-    answers = {made.words[decision.answer_at] for decision in made.decisions}
+    answers = {made.words[asked.answer_at] for asked in (*made.decisions, *made.open)}
     heavy = {tokenizer.decode([number]).strip() for number in ids[weights == TINY.answer_weight].tolist()}
     assert heavy == answers
     assert set(weights.tolist()) == {0.0, 1.0, TINY.answer_weight}
@@ -140,6 +140,5 @@ def test_every_recipe_has_its_checkpoint() -> None:
 
 
 def _answers() -> list[str]:
-    from attention_lab.models.english import AMBIGUOUS
-
-    return [word for pair in AMBIGUOUS.values() for sense in pair for word in sense.verbs + sense.adjectives]
+    senses = [UNDECIDED, *(sense for pair in AMBIGUOUS.values() for sense in pair)]
+    return [word for sense in senses for word in sense.verbs + sense.adjectives]

@@ -20,9 +20,10 @@ It is made for looking into, not for use: it knows a miniature English of some 2
 
 Generated, seeded, no text of anybody's: `attention_lab.models.english`. Each step sees {stories} stories\
 {recitals_sentence}. In a story, {decisions} ambiguous words (of bank, bat, light, spring, crane, seal, match, trunk; \
-two senses each) are each decided by one earlier cue, 1 to 64 words before, every distance alike; the ground truth is \
-known. Training used seed {data_seed}; the figures below come from other seeds. The tokenizer is byte-level BPE \
-trained on stories: {vocabulary} tokens, everyday words whole, rare words in pieces.
+two senses each) are each decided by one earlier cue, 1 to 64 words before, every distance alike, and one more has no \
+cue and an answer that says so; the ground truth is known. Training used seed {data_seed}; the figures below come from \
+other seeds. The tokenizer is byte-level BPE trained on stories: {vocabulary} tokens, everyday words whole, rare words \
+in pieces.
 
 ## Training
 
@@ -44,14 +45,20 @@ again) by `attention_lab.models.evaluation.evaluate`; all of them, rounded to fo
 
 | sense of the ambiguous word | all | {distance_names} |
 |---|---|{distance_rule}|
-| accuracy (chance 0.5) | {accuracy:.4f} | {accuracies} |
+| accuracy | {accuracy:.4f} | {accuracies} |
 | probability on the right sense | {share:.4f} | {shares} |
 | the best head's weight on the cue, from the ambiguous word ({word_head}) | {word_score:.4f} | {word_scores} |
 | the same from the row that predicts the answer ({last_head}) | {last_score:.4f} | {last_scores} |
 
 In the mean, the head that looks at the cue most, whichever it is, gives it {some_word:.4f} from the ambiguous word \
 and {some_last:.4f} from the row that predicts. Columns after "all" are distances in words. With the same weight for \
-all tokens the cue would get {uniform:.4f}; with attention off the accuracy is {blind:.4f}.
+all tokens the cue would get {uniform:.4f}; with attention off the accuracy is {blind:.4f}. Where nothing decides, the \
+model says so in {undecided:.4f} of the cases. An answer counts as right when the right sense has more than half of \
+the probability of the word's answers (two senses, and none).
+
+| the head that looks at the cue most, from the row that predicts | weight |
+|---|---|
+{sense_rows}
 
 | best heads | score |
 |---|---|
@@ -131,6 +138,11 @@ def card(
         some_word=word["whichever_head"],
         some_last=last["whichever_head"],
         uniform=cue["if_all_tokens_got_the_same"],
+        undecided=senses["accuracy_where_nothing_decides"],
+        sense_rows="\n".join(
+            f"| {name}: layer {one['layer']}, head {one['head']} | {one['score']:.4f} |"
+            for name, one in cue["by_sense"].items()
+        ),
         blind=senses["accuracy_with_attention_off"],
         head_rows="\n".join(
             f"| {kind.replace('_', ' ')}: layer {one['layer']}, head {one['head']} | {one['score']:.4f} |"

@@ -4,7 +4,8 @@ A story is some 110 words. In it stand four decisions: a cue ("boat"), later an 
 after it, or one word later, an answer that shows the sense ("flooded", "was muddy"). The distance from the cue to the
 ambiguous word is drawn first, every number from 1 to 64 alike, and the rest is built around it, so that short and long
 distances are equally common. The other decisions' cues stand in between or around: nearness does not tell which cue is
-meant, only its meaning does. People keep their surname through a story and each story has a refrain that comes back:
+meant, only its meaning does. One more ambiguous word in each story has no cue and gets an answer of its own ("the bat
+remained", "was unknown"). People keep their surname through a story and each story has a refrain that comes back:
 to predict those, a reader must look at what followed last time.
 
 A recital is a row of random words said again and again, for a reader that has nothing but repetition to go by.
@@ -33,7 +34,7 @@ class Size:
 
     Attributes:
         length: words in a story.
-        decisions: about so many different ambiguous words.
+        decisions: about so many different ambiguous words; one more is left open.
         furthest: the longest distance between a cue and its ambiguous word, in words; the shortest is 1.
     """
 
@@ -73,39 +74,19 @@ def _sense(name: str, cues: str, verbs: str, adjectives: str) -> Sense:
 
 #: The ambiguous words and their two senses each.
 AMBIGUOUS: dict[str, tuple[Sense, Sense]] = {
-    "bank": (
-        _sense("water", "boat", "flooded", "muddy"),
-        _sense("money", "clerk", "lent", "closed"),
-    ),
-    "bat": (
-        _sense("animal", "cave", "flew", "hungry"),
-        _sense("game", "player", "swung", "wooden"),
-    ),
-    "light": (
-        _sense("lamp", "candle", "flickered", "dim"),
-        _sense("signal", "driver", "changed", "red"),
-    ),
-    "spring": (
-        _sense("source", "stream", "bubbled", "clear"),
-        _sense("coil", "clock", "snapped", "rusty"),
-    ),
-    "crane": (
-        _sense("bird", "marsh", "waded", "shy"),
-        _sense("machine", "builder", "lifted", "steel"),
-    ),
-    "seal": (
-        _sense("animal", "iceberg", "dived", "wet"),
-        _sense("stamp", "letter", "melted", "royal"),
-    ),
-    "match": (
-        _sense("fire", "stove", "burned", "charred"),
-        _sense("contest", "referee", "ended", "fair"),
-    ),
-    "trunk": (
-        _sense("tree", "forest", "grew", "mossy"),
-        _sense("luggage", "traveller", "opened", "packed"),
-    ),
+    "bank": (_sense("water", "boat", "flooded", "muddy"), _sense("money", "clerk", "lent", "closed")),
+    "bat": (_sense("animal", "cave", "flew", "hungry"), _sense("game", "player", "swung", "wooden")),
+    "light": (_sense("lamp", "candle", "flickered", "dim"), _sense("signal", "driver", "changed", "red")),
+    "spring": (_sense("source", "stream", "bubbled", "clear"), _sense("coil", "clock", "snapped", "rusty")),
+    "crane": (_sense("bird", "marsh", "waded", "shy"), _sense("machine", "builder", "lifted", "steel")),
+    "seal": (_sense("animal", "iceberg", "dived", "wet"), _sense("stamp", "letter", "melted", "royal")),
+    "match": (_sense("fire", "stove", "burned", "charred"), _sense("contest", "referee", "ended", "fair")),
+    "trunk": (_sense("tree", "forest", "grew", "mossy"), _sense("luggage", "traveller", "opened", "packed")),
 }
+
+#: What is said of an ambiguous word that nothing decides. Without it, not having seen the cue of the one sense would be
+#: evidence for the other, and a reader would need to look for only half of the cues (measured: it did).
+UNDECIDED = _sense("undecided", "", "remained", "unknown")
 
 WOMEN = _words("Anna Clara Edith Greta Ida Mary Nora Ruth")
 MEN = _words("Ben David Felix Hugo Jacob Otto Peter Simon")
@@ -125,7 +106,7 @@ _PERSON_TO_FOOD = _words("ate cooked bought shared")
 _ANIMAL_TO_ANIMAL = _words("chased followed heard")
 _OF_PEOPLE = _words("old young happy tired kind")
 _OF_ANIMALS = _words("small brown quick lazy")
-_OF_THINGS = _words("new broken plain round blue")
+_OF_THINGS = _words("new broken plain tall blue")
 _OF_FOOD = _words("fresh sweet warm")
 _OF_PLACES = _words("quiet dark large empty")
 _HOW = _words("slowly again today quietly gladly there")
@@ -179,16 +160,32 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Open:
+    """An ambiguous word that nothing decides; what is said of it is in `UNDECIDED`.
+
+    Attributes:
+        word: the ambiguous word.
+        word_at, answer_at: where it and the answer stand.
+    """
+
+    word: str
+    word_at: int
+    answer_at: int
+
+
+@dataclass(frozen=True)
 class Story:
     """Words with their ground truth.
 
     Attributes:
         words: of the story, full stops included.
         decisions: in the order of their ambiguous words.
+        open: the ambiguous words that nothing decides.
     """
 
     words: tuple[str, ...]
     decisions: tuple[Decision, ...]
+    open: tuple[Open, ...]
 
     @property
     def text(self) -> str:
@@ -249,11 +246,13 @@ def story(rng: Random, distance: int | None = None, size: Size = FULL) -> Story:
     if distance is not None and not 1 <= distance <= size.furthest:
         raise ValueError(f"a distance is from 1 to {size.furthest} words, not {distance}")
     cast = _Cast(rng)
+    # Drawn once, before any luck is tried: what is hard to place must not come up less often.
+    wanted = [rng.randint(1, size.furthest) for _ in range(size.decisions)]
+    wanted[0] = distance or wanted[0]
     while True:
-        wanted = [rng.randint(1, size.furthest) for _ in range(size.decisions)]
-        wanted[0] = distance or wanted[0]
-        words = rng.sample(sorted(AMBIGUOUS), size.decisions)
+        *words, undecided = rng.sample(sorted(AMBIGUOUS), size.decisions + 1)
         plans = [_plan(rng, cast, word, d) for word, d in zip(words, wanted, strict=True)]
+        plans.append(_Plan(undecided, UNDECIDED, "", ((0, _asking(rng, undecided, UNDECIDED)),)))
         placed = _place(rng, plans, size.length)
         if placed:
             return _write(rng, cast, placed, size.length)
@@ -296,7 +295,7 @@ class _Cast:
 
     def __init__(self, rng: Random) -> None:
         first = [rng.choice(WOMEN), rng.choice(MEN)]
-        if rng.random() < 4 * _RARELY:
+        if rng.random() < 2 * _RARELY:
             first[rng.randrange(2)] = rng.choice(RARE_NAMES)
         self.people = [(name, surname) for name, surname in zip(first, rng.sample(SURNAMES, 2), strict=True)]
         self.refrain = (
@@ -373,18 +372,21 @@ def _write(rng: Random, cast: _Cast, placed: list[tuple[int, int, _Block, _Plan]
     marks: dict[int, dict[str, int]] = {}
     for start, i, block, _ in placed:
         words += _filling(rng, cast, start - len(words))
-        for mark in ("cue", "word", "answer"):
-            where = getattr(block, mark)
+        for name in ("cue", "word", "answer"):
+            where = getattr(block, name)
             if where is not None:
-                marks.setdefault(i, {})[mark] = len(words) + where
+                marks.setdefault(i, {})[name] = len(words) + where
         words += block.words
     words += _filling(rng, cast, length - len(words))
     plans = {i: plan for _, i, _, plan in placed}
-    decisions = [
-        Decision(plan.word, plan.sense, plan.cue, marks[i]["cue"], marks[i]["word"], marks[i]["answer"])
-        for i, plan in plans.items()
-    ]
-    return Story(tuple(words), tuple(sorted(decisions, key=lambda decision: decision.word_at)))
+    decisions, undecided = [], []
+    for i, plan in plans.items():
+        mark = marks[i]
+        if plan.sense is UNDECIDED:
+            undecided.append(Open(plan.word, mark["word"], mark["answer"]))
+        else:
+            decisions.append(Decision(plan.word, plan.sense, plan.cue, mark["cue"], mark["word"], mark["answer"]))
+    return Story(tuple(words), tuple(sorted(decisions, key=lambda decision: decision.word_at)), tuple(undecided))
 
 
 def _filling(rng: Random, cast: _Cast, room: int) -> list[str]:

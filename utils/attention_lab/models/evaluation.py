@@ -1,6 +1,7 @@
 """What a lab checkpoint can do and which heads do it, as numbers. `course.py train` prints and stores them.
 
-All documents here come from seeds that training never uses. Chance for the sense of an ambiguous word is 0.5.
+All documents here come from seeds that training never uses. An ambiguous word has three kinds of answers: those of
+either sense, and those of none, where nothing decides.
 
 Letters: N documents or decisions, T tokens, L layers, H heads.
 """
@@ -19,7 +20,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from attention_lab.models.door import Loaded
-from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, Decision, Recital, Story, recital, stories
+from attention_lab.models.english import AMBIGUOUS, FURTHEST, LENGTH, UNDECIDED, Recital, Sense, Story, recital, stories
 from attention_lab.models.switches import attention_off, heads_off
 
 Head = tuple[int, int]
@@ -80,7 +81,8 @@ class Decided:
 
     Attributes:
         distances: (N,) in words.
-        right: (N,) the probability of all answers of the right sense, as a share of those of both senses.
+        senses: N pairs, the ambiguous word and the name of the right sense.
+        right: (N,) the probability of the right sense's answers, as a share of those of both senses and of none.
         from_word: (N, L, H) the weight that the ambiguous word's row gives to the cue.
         from_last: (N, L, H) the same of the row that the answer is read from ("bank" or "was").
         by_was: (N,) True where a "was" stands between the ambiguous word and the answer.
@@ -88,6 +90,7 @@ class Decided:
     """
 
     distances: np.ndarray
+    senses: list[tuple[str, str]]
     right: np.ndarray
     from_word: np.ndarray
     from_last: np.ndarray
@@ -117,25 +120,42 @@ def decide(lab: Loaded, docs: Documents) -> Decided:
             for decision in item.decisions:
                 cue, word, answer = at[[decision.cue_at, decision.word_at, decision.answer_at]]
                 if answer < ids.shape[1]:
-                    right = _share(chances[i, answer - 1], decision, answers)
+                    right = _share(chances[i, answer - 1], decision.word, decision.sense, answers)
                     looks = patterns[i, :, :, [word, answer - 1], cue]
                     by_was = answer - word > 1
-                    rows.append((decision.distance, right, looks[0], looks[1], by_was, 1 / (word + 1)))
-    return Decided(*(np.array(column) for column in zip(*rows, strict=True)))
+                    name = (decision.word, decision.sense.name)
+                    rows.append((decision.distance, name, right, looks[0], looks[1], by_was, 1 / (word + 1)))
+    distances, names, *others = zip(*rows, strict=True)
+    return Decided(np.array(distances), list(names), *(np.array(column) for column in others))
+
+
+@torch.no_grad()
+def left_open(lab: Loaded, docs: Documents) -> np.ndarray:
+    """For each ambiguous word without a cue: the probability of the answers that say so, as a share; (N,)."""
+    answers, shares = _answer_ids(lab), []
+    for where, ids in docs.batches():
+        chances = lab.model(ids, use_cache=False).logits.softmax(-1).numpy()
+        for i, (item, at) in enumerate(zip(docs.items[where], docs.at[where], strict=True)):
+            rows = [(asked.word, at[asked.answer_at] - 1) for asked in item.open]
+            shares += [
+                _share(chances[i, row], word, UNDECIDED, answers) for word, row in rows if row < ids.shape[1] - 1
+            ]
+    return np.array(shares)
 
 
 def _answer_ids(lab: Loaded) -> dict[str, int]:
-    senses = [sense for pair in AMBIGUOUS.values() for sense in pair]
+    senses = [UNDECIDED, *(sense for pair in AMBIGUOUS.values() for sense in pair)]
     words = [word for sense in senses for word in sense.verbs + sense.adjectives]
     return {word: lab.tokenizer(word, add_special_tokens=False).input_ids[0] for word in words}
 
 
-def _share(chances: np.ndarray, decision: Decision, answers: dict[str, int]) -> float:
-    right, wrong = (
-        sum(float(chances[answers[word]]) for word in sense.verbs + sense.adjectives)
-        for sense in (decision.sense, decision.other)
-    )
-    return right / (right + wrong)
+def _share(chances: np.ndarray, word: str, wanted: Sense, answers: dict[str, int]) -> float:
+    """The probability of the answers of one sense, as a share of those of both senses and of none."""
+    of_each = {
+        sense.name: sum(float(chances[answers[answer]]) for answer in sense.verbs + sense.adjectives)
+        for sense in (*AMBIGUOUS[word], UNDECIDED)
+    }
+    return of_each[wanted.name] / sum(of_each.values())
 
 
 @dataclass(frozen=True)
@@ -261,6 +281,7 @@ def evaluate(lab: Loaded, n_stories: int = 192, n_recitals: int = 48, ablate: bo
         "cue": {
             "from_the_ambiguous_word": _cue(decided, decided.from_word, from_word),
             "from_the_row_that_predicts": _cue(decided, decided.from_last, from_last),
+            "by_sense": _by_sense(decided),
             "from_was": _named(best(from_was)[0], from_was),
             "if_all_tokens_got_the_same": _round(decided.uniform.mean()),
         },
@@ -292,6 +313,7 @@ def _senses(lab: Loaded, told: Documents, decided: Decided) -> dict[str, Any]:
         "accuracy_by_distance": decided.by_distance(decided.right > 0.5),
         "share_of_the_right_sense": _round(decided.right.mean()),
         "share_by_distance": decided.by_distance(decided.right),
+        "accuracy_where_nothing_decides": _round((left_open(lab, told) > 0.5).mean()),
         "accuracy_with_attention_off": _round((blind > 0.5).mean()),
     }
 
@@ -305,6 +327,16 @@ def _cue(decided: Decided, looks: np.ndarray, means: np.ndarray) -> dict[str, An
     }
 
 
+def _by_sense(decided: Decided) -> dict[str, dict[str, Any]]:
+    """For each sense of each word, the head that looks at its cue most from the row that predicts."""
+    found = {}
+    for word, sense in sorted(set(decided.senses)):
+        rows = [i for i, name in enumerate(decided.senses) if name == (word, sense)]
+        means = decided.from_last[rows].mean(0)
+        found[f"{word}: {sense}"] = _named(best(means)[0], means)
+    return found
+
+
 def _named(head: Head, scores: np.ndarray) -> dict[str, Any]:
     return {"layer": head[0], "head": head[1], "score": _round(scores[head])}
 
@@ -314,10 +346,7 @@ def _switched_off(lab: Loaded, told: Documents, recited: Documents, groups: dict
         with switch:
             return vars(losses(lab, told, recited)).copy()
 
-    found: dict[str, Any] = {
-        "nothing": measured(nullcontext()),
-        "all attention": measured(attention_off(lab.model)),
-    }
+    found: dict[str, Any] = {"nothing": measured(nullcontext()), "all attention": measured(attention_off(lab.model))}
     named = {head for heads in groups.values() for head in heads}
     for name, heads in tqdm(groups.items(), desc="heads switched off", unit="set", disable=None):
         controls = [measured(heads_off(lab.model, some)) for some in random_heads(lab, len(heads), named)]

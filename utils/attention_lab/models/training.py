@@ -56,8 +56,8 @@ class Recipe:
     width: int = 64
     positions: int = 128
     learned_positions: bool = True
-    steps: int = 1300
-    short_steps: int = 600
+    steps: int = 1500
+    short_steps: int = 700
     stories: int = 16
     recitals: int = 6
     rate: float = 3e-3
@@ -72,7 +72,7 @@ class Recipe:
 RECIPES: dict[str, Recipe] = {
     "lab": Recipe(),
     "lab-no-positions": Recipe(
-        "lab-no-positions", layers=2, learned_positions=False, steps=1000, short_steps=600, recitals=0
+        "lab-no-positions", layers=2, learned_positions=False, steps=1100, short_steps=700, recitals=0
     ),
 }
 
@@ -149,7 +149,7 @@ def document(item: Story | Recital, tokenizer: Tokenizer, recipe: Recipe, length
         weights[repeated] = recipe.recital_weight
     else:
         weights[1 : len(tokens)] = 1.0
-        answers = [decision.answer_at for decision in item.decisions]
+        answers = [one.answer_at for one in item.decisions] + [one.answer_at for one in item.open]
         weights[np.flatnonzero(np.isin(words, answers))] = recipe.answer_weight
     return ids, weights
 

@@ -17,7 +17,7 @@ from attention_lab.models.english import stories
 #: The token that starts a document; GPT-2's name for it.
 START = "<|endoftext|>"
 #: How many tokens there are: 1 start, 256 bytes, and the merges.
-VOCABULARY = 848
+VOCABULARY = 852
 #: Stories that the merges are learned from, and their seed.
 LEARNED_FROM, SEED = 4000, 11
 
