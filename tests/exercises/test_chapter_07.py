@@ -240,5 +240,5 @@ def test_the_viewer_works_for_every_layer_head_and_text(lab):
     found = charts.jobs(patterns["twice"], SOLVED["previous_token_score"], 8)
     alt = picture(charts.jobs_chart(charts.head_names(3, 4)), found).alt
     assert alt.startswith(
-        "Head 0.1 looks at the word before: 0.62; Head 1.3 looks at the word after the last time: 0.98"
+        "Head 0.3 looks at the word before: 0.71; Head 1.3 looks at the word after the last time: 0.97"
     )

@@ -24,7 +24,7 @@ Array = NDArray[Any]
 #: What is measured of each head of the trained model.
 BEFORE, AGAIN, FIRST = "the word before", "the word after the last time", "the first token"
 #: Heads (layer, head) of the trained model that repeating words depends on.
-REPEATING = ((0, 1), (1, 0), (1, 3))
+REPEATING = ((0, 3), (1, 1), (1, 3))
 
 
 # -- heads by hand ------------------------------------------------------------------------------------------------
