@@ -328,8 +328,8 @@ _EMBED_MISTAKES = [
         switches={"order": "backwards"},
     ),
     Mistake(
-        "counted_from_one",
-        "You take the row before the one that is asked for, as if ids began at 1.",
+        "row_before",
+        "You take the row before the one that is asked for, as if ids began at 1, and the last row for the id 0.",
         "Which row of the table belongs to the id 0?",
         answer=lambda ids, table: _embed(ids, np.roll(table, 1, axis=0)),
     ),
