@@ -1370,6 +1370,8 @@ def _reach_cases(rng: np.random.Generator) -> Sequence[Case]:
     cases = [Case(readable)]
     for T, m in ((5, 3), (3, 5), (7, 2), (2, 3)):
         W_h = rng.normal(size=(m, m)) * 1.2 / np.sqrt(m)
+        if T == 2 and np.linalg.det(W_h) > 0:  # one step whose determinant is negative: a sign tells two mistakes apart
+            W_h[0] *= -1
         cases.append(Case((rng.uniform(0.25, 0.85, (T, m)) * rng.choice([-1.0, 1.0], (T, m)), W_h)))
     cases.append(Case((rng.uniform(-0.8, 0.8, (1, 3)), rng.normal(size=(3, 3))), note="a single state"))
     return cases
