@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+import nbformat
+
 COURSE = Path(__file__).parents[2]
+SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
+CHAPTERS = [COURSE / "chapters" / path.name for path in SOLUTIONS]
+
+
+def code(path: Path) -> list[nbformat.NotebookNode]:
+    """The code cells of a notebook."""
+    return [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
 
 
 @dataclass(frozen=True)
