@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attention_lab.models import NAMES, Loaded, load
+from attention_lab.models import SHIPPED, Loaded, load
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,6 +18,6 @@ def lab() -> Loaded:
     return load()
 
 
-@pytest.fixture(scope="session", params=NAMES)
+@pytest.fixture(scope="session", params=SHIPPED)
 def any_lab(request: pytest.FixtureRequest) -> Loaded:
     return load(request.param)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.models import NAMES, Loaded, MissingModel, load
+from attention_lab.models import SHIPPED, Loaded, MissingModel, load
 from attention_lab.models.door import CHECKPOINTS
 
 
@@ -105,5 +105,5 @@ def test_importing_the_door_imports_nothing_heavy() -> None:
 
 
 def test_a_checkpoint_is_a_few_megabytes() -> None:
-    for name in NAMES:
+    for name in SHIPPED:
         assert sum(path.stat().st_size for path in (CHECKPOINTS / name).iterdir()) < 3_000_000

@@ -1,10 +1,14 @@
-"""Models from the disk, ready to look into. Weights are read from safetensors, never from a pickle, never from a net.
+"""Models from the disk, ready to look into. Weights are read from safetensors, never from a pickle.
+
+Those that ship with the course, and SmolLM2 once it was added, never ask a network; GPT-2 comes from Hugging Face's hub
+the first time.
 
 Letters: T tokens, L layers, H heads.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attention_lab.models import places
+from attention_lab.models.places import CHECKPOINTS, NAMES, SHIPPED, present
+
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-#: Where the checkpoints lie that ship with the course.
-CHECKPOINTS = Path(__file__).resolve().parent / "checkpoints"
-#: The models there are.
-NAMES: tuple[str, ...] = ("lab", "lab-no-positions")
+    from attention_lab.models.anatomy import Anatomy
 
-_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+__all__ = ["CHECKPOINTS", "NAMES", "Loaded", "MissingModel", "load", "no_bars", "present"]
 
 
 class MissingModel(ValueError):
@@ -43,6 +47,13 @@ class Loaded:
     model: Any
     tokenizer: Any
     folder: Path
+
+    @property
+    def parts(self) -> Anatomy:
+        """The model's blocks, projections, norms and tables, by the same names whatever its architecture."""
+        from attention_lab.models.anatomy import anatomy
+
+        return anatomy(self.model)
 
     def encode(self, words: str | Sequence[str], start: bool = False) -> torch.Tensor:
         """Token numbers of a text, (1, T).
@@ -121,31 +132,77 @@ def load(name: str = "lab", folder: Path | None = None) -> Loaded:
     this size and gives the numbers that the course prints: `torch.set_num_threads(1)`.
 
     Args:
-        name: one of `NAMES`.
-        folder: where its files lie, when it is not one that ships with the course.
+        name: one of `NAMES`; `present(name)` tells whether it is on this machine.
+        folder: where its files lie, when it is not where models of that name usually are.
 
     Raises:
-        MissingModel: when there is no such model or its files are not there; the message says how to get it.
+        MissingModel: when there is no such model, its files are not there, or they are not as they were written; the
+            message says how to get it.
     """
-    if folder is None and name not in NAMES:
+    if folder is None:
+        folder = _find(name)
+    folder = Path(folder)
+    if missing := places.missing_files(folder):
+        raise MissingModel(f"{missing[0]} of the model {name!r} is not in {folder}: {_mend(name)}")
+    if (folder / places.ORIGIN).is_file():
+        _verify(name, folder)
+
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return Loaded(name, _read_model(folder, config), _read_tokenizer(folder, config), folder)
+
+
+def _find(name: str) -> Path:
+    if name not in NAMES:
         raise MissingModel(f"there is no model called {name!r}; the models are {', '.join(NAMES)}")
-    folder = Path(folder) if folder is not None else CHECKPOINTS / name
-    missing = [file for file in _FILES if not (folder / file).is_file()]
-    if missing:
-        mend = f"`python course.py train {name}` makes it again" if name in NAMES else "a model is three files"
-        raise MissingModel(f"{missing[0]} of the model {name!r} is not in {folder}: {mend}")
+    if name == "gpt2":
+        from attention_lab.models.hub import gpt2_folder
 
-    from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
+        return gpt2_folder()
+    folder = places.folder_of(name)
+    assert folder is not None
+    if name not in SHIPPED and not places.read_origin(folder):
+        raise MissingModel(f"the model {name!r} is not on this machine: {_mend(name)}")
+    return folder
 
+
+def _mend(name: str) -> str:
+    if name in SHIPPED:
+        return f"`python course.py train {name}` makes it again"
+    return places.MENDS.get(name, "a model is three files")
+
+
+def _verify(name: str, folder: Path) -> None:
+    """Compare the files with the checksums that were written beside them."""
+    noted = places.read_origin(folder)
+    for file in places.FILES:
+        with open(folder / file, "rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        if found != noted.get(file, {}).get("sha256"):
+            raise MissingModel(f"{file} of the model {name!r} in {folder} is not as it was written: {_mend(name)}")
+
+
+def _read_model(folder: Path, config: dict[str, Any]) -> Any:
+    import transformers
+
+    classes = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM"}
+    kind = config.get("model_type")
+    if kind not in classes:
+        raise MissingModel(f"{folder / 'config.json'} is of the kind {kind!r}; the kinds are {', '.join(classes)}")
     with no_bars():
-        model = GPT2LMHeadModel.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
+        model = getattr(transformers, classes[kind]).from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, attn_implementation="eager", dtype="float32"
         )
-    start = "<|endoftext|>"
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(folder / "tokenizer.json"),
-        bos_token=start,
-        eos_token=start,
+    return model.eval()
+
+
+def _read_tokenizer(folder: Path, config: dict[str, Any]) -> Any:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=tokenizer.id_to_token(config["bos_token_id"]),
+        eos_token=tokenizer.id_to_token(config["eos_token_id"]),
         clean_up_tokenization_spaces=False,
     )
-    return Loaded(name, model.eval(), tokenizer, folder)
