@@ -415,15 +415,19 @@ def _index_text(index: np.ndarray) -> str:
 def call_text(exercise: Exercise, case: Case) -> str:
     """The call of a case, with its small arguments written out: "embed(ids=[0 2], table=[[…]])"."""
     names = parameter_names(exercise.reference, len(case.args))
-    lines = [f"{n} = {_argument_text(a, 4 + len(n))}" for n, a in zip(names, case.args, strict=True)]
+    calls = [f"{exercise.name}({', '.join(names)})"]
+    if case.script in probes.TEXTS:
+        calls, names = probes.TEXTS[case.script](exercise.name, case.args)
+    lines = [f"{n} = {_argument_text(a, 4 + len(n))}" for n, a in zip(names, case.args, strict=False)]
     note = f"   # {case.note}" if case.note else ""
-    return "\n".join([f"{exercise.name}({', '.join(names)}){note}", *(f"  {line}" for line in lines)])
+    return "\n".join([calls[0] + note, *calls[1:], *(f"  {line}" for line in lines)])
 
 
 def _argument_text(value: Any, indent: int) -> str:
     if isinstance(value, Fn):
         params = ", ".join(f"{k}={v}" for k, v in value.params.items() if not isinstance(v, np.ndarray))
-        return f"the function {value.name}({params})" if params else f"the function {value.name}"
+        what = "" if value.name in probes.FACTORIES else "the function "
+        return f"{what}{value.name}({params})" if params else f"{what}{value.name}"
     if isinstance(value, np.ndarray):
         return _array_text(value, indent)
     if isinstance(value, tuple):

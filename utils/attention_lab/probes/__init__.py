@@ -1,7 +1,7 @@
 """Who affects whom, and what cases hand to a candidate by name. Used by checks and by lessons.
 
-A module `chapter_NN` of this package may hold three dictionaries, which are joined here: `FUNCTIONS`, `FACTORIES` and
-`SCRIPTS`. None of it may hold a right answer: graders load this package beside a learner's code.
+A module `chapter_NN` of this package may hold four dictionaries, which are joined here: `FUNCTIONS`, `FACTORIES`,
+`SCRIPTS` and `TEXTS`. None of it may hold a right answer: graders load this package beside a learner's code.
 """
 
 from __future__ import annotations
@@ -31,11 +31,16 @@ def call(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 #: Ways to call a candidate that a case can name; each takes the candidate and the arguments.
 SCRIPTS: dict[str, Script] = {"call": call}
 
+#: How a card writes what a script does, where that is not one call: takes the exercise's name and the arguments, gives
+#: the lines, and the names of the arguments to show below them.
+TEXTS: dict[str, Callable[[str, tuple[Any, ...]], tuple[list[str], tuple[str, ...]]]] = {}
+
 for _name in sorted(m.name for m in iter_modules(__path__)):
     _module = import_module(f"{__name__}.{_name}")
     FUNCTIONS |= getattr(_module, "FUNCTIONS", {})
     FACTORIES |= getattr(_module, "FACTORIES", {})
     SCRIPTS |= getattr(_module, "SCRIPTS", {})
+    TEXTS |= getattr(_module, "TEXTS", {})
 
 
 def made(name: str, params: dict[str, Any]) -> Any:

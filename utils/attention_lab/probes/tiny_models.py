@@ -1,4 +1,4 @@
-"""Tiny models of `transformers`' own classes that cases hand to a candidate by name: untrained, seeded, in evaluation mode.
+"""Tiny models of `transformers`' own classes that cases hand to a candidate by name: untrained, seeded, not training.
 
 Every model is made anew for each call, so that hooks which one candidate leaves behind meet nobody else. The seeded
 weights are drawn once for each description; a copy of them goes into each new model.
