@@ -26,6 +26,7 @@ COMMANDS = {
     "progress": "where you are",
     "reset": "a clean copy of a chapter; yours is set aside: reset 03",
     "doctor": "is this machine ready? a line for each part, with the mend",
+    "models": "which models are on this machine; `models add smollm2` fetches a real one, once",
     "grade": "mark a folder of notebooks: grade FOLDER --out OUT",
     "test": "run the tests (what follows is passed on to pytest)",
     "mistakes": "for authors: how many mistakes each exercise recognises",

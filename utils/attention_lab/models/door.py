@@ -76,10 +76,9 @@ class Loaded:
 
     def tokens(self, ids: torch.Tensor | Sequence[int]) -> list[str]:
         """T readable tokens of (T,) or (1, T) numbers, no blank in front; a word's later pieces begin with "+"."""
-        return [
-            self._readable(token, first=i == 0)
-            for i, token in enumerate(self.tokenizer.convert_ids_to_tokens(_flat(ids)))
-        ]
+        tokens = self.tokenizer.convert_ids_to_tokens(_flat(ids))
+        special = self.tokenizer.all_special_tokens
+        return [self._readable(token, first=i == 0 or tokens[i - 1] in special) for i, token in enumerate(tokens)]
 
     def _readable(self, token: str, first: bool) -> str:
         if token in self.tokenizer.all_special_tokens:
@@ -200,9 +199,9 @@ def _read_tokenizer(folder: Path, config: dict[str, Any]) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    special = {name: config.get(f"{name}_id") for name in ("bos_token", "eos_token")}
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        bos_token=tokenizer.id_to_token(config["bos_token_id"]),
-        eos_token=tokenizer.id_to_token(config["eos_token_id"]),
         clean_up_tokenization_spaces=False,
+        **{name: tokenizer.id_to_token(number) for name, number in special.items() if number is not None},
     )

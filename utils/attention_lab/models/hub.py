@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from attention_lab.models import places
@@ -26,7 +27,7 @@ def gpt2_folder() -> Path:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno == 28:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "there is no room for GPT-2 (550 MB) on this disk: free some, and load it again"
     return (
         "the model 'gpt2' is not on this machine and Hugging Face's hub did not hand it over "
