@@ -91,6 +91,19 @@ def test_more_tokens_than_positions_are_refused_in_words():
         REFERENCE["add_positions"](torch.zeros(2, 4, 5), torch.zeros(1, 5))
 
 
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [("too long", "numbers_not_named"), ("{T} words", "positions_not_named"), ("only {T_max}", "tokens_not_named")],
+)
+def test_a_refusal_that_does_not_name_both_numbers_is_no_pass(text, mistake):
+    def add_positions(tokens, table):
+        if tokens.shape[1] > len(table):
+            raise ValueError(text.format(T=tokens.shape[1], T_max=len(table)))
+        return tokens + table[: tokens.shape[1]]
+
+    assert judge("add_positions", add_positions).mistake == mistake
+
+
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
 

@@ -146,6 +146,7 @@ DIVISORS: dict[str, Callable[[Tensor, Tensor, Tensor], float]] = {
     "first axis": lambda x, q, v: len(x) ** 0.5,
     "inverse": lambda x, q, v: q.shape[-1] ** -0.5,
     "precedence": lambda x, q, v: q.shape[-1] * 2,
+    "length of q[0]": lambda x, q, v: len(q[0]) ** 0.5,
     "fourth root": lambda x, q, v: q.shape[-1] ** 0.25,
     "d": lambda x, q, v: x.shape[-1],
 }
@@ -293,6 +294,8 @@ def _form_template(
     finish: str = "right",
 ) -> Tensor:
     M = FORMS[form](W_q, W_k)
+    if use == "inside out":
+        return W_q.mT @ x.mT @ x @ W_k / DIVISORS[divisor](x, W_q, W_k)
     if use == "the matrix":
         return M / DIVISORS[divisor](x, W_q, W_k)
     return FINISHES[finish](USES[use](x, M) / DIVISORS[divisor](x, W_q, W_k))
@@ -1047,6 +1050,18 @@ _HEAD_MISTAKES = [
         "What do the rows of the pattern sum to?",
         switches={"blend": "divided by T"},
     ),
+    Mistake(
+        "by_root_of_a_length",
+        "Your scores are divided by the root of len(q[0]), which is a width for one sentence and T for a batch.",
+        "What does len count when q has leading axes?",
+        switches={"divisor": "length of q[0]"},
+    ),
+    Mistake(
+        "softmax_last",
+        "Your scores meet the values first, and the softmax comes last: it runs over the numbers of a blend.",
+        "Which numbers should sum to 1: the weights of a row, or the numbers of its blend?",
+        switches={"pattern": "none", "blend": "softmax again"},
+    ),
 ]
 
 _FORM_MISTAKES = [
@@ -1215,6 +1230,12 @@ _FORM_MISTAKES = [
         "Your matrix is the difference of W_q and W_k.",
         "Which shape must M have, to stand between rows?",
         switches={"form": "difference"},
+    ),
+    Mistake(
+        "inside_out",
+        "Your product is W_qᵀ xᵀ x W_k, (d_k, d_k): it compares columns of queries and keys, not words.",
+        "How many words has the sentence, and how many rows has your result?",
+        switches={"use": "inside out"},
     ),
 ]
 
@@ -1395,7 +1416,7 @@ _FORM = Exercise(
     },
     hints=(
         "Write out one score, (x W_q)(x W_k)ᵀ, without brackets: which part of it knows nothing of the rows?",
-        "Your result agrees with the scores of q and k, row = the word that looks. Which entry differs first?",
+        "It has to agree with the scores of q and k, row = the word that looks. Which entry of yours differs first?",
         "Look at the order and the transpose inside the single matrix, at x.mT, and at the width in the scale.",
     ),
     framework="torch",

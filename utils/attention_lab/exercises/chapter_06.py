@@ -135,6 +135,15 @@ _TAKES: dict[str, Callable[[Tensor], Any]] = {
 }
 
 
+def _over_all_places(logits: Tensor, ids: Tensor) -> Tensor:
+    """The softmax runs over all T places, before the shift."""
+    return -logits.log_softmax(1)[:, :-1].gather(-1, ids[:, 1:, None]).mean()
+
+
+def _missing_chance(logits: Tensor, ids: Tensor) -> Tensor:
+    return 1 - logits.softmax(-1)[:, :-1].gather(-1, ids[:, 1:, None]).mean()
+
+
 def _error_rate(logits: Tensor, ids: Tensor) -> Tensor:
     return (logits[:, :-1].argmax(-1) != ids[:, 1:]).to(logits.dtype).mean()
 
@@ -403,6 +412,27 @@ def _overflow_to_zero(scores: Tensor, mask: Tensor) -> Tensor:
 
 def _over_the_queries_no_nan(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, float("-inf")).softmax(-2).nan_to_num()
+
+
+def _over_axis_1_no_nan(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, float("-inf")).softmax(1).nan_to_num()
+
+
+def _infinities_times_zero(scores: Tensor, mask: Tensor) -> Tensor:
+    return _plus_minus_infinity(scores, mask, 0).softmax(-1).nan_to_num()
+
+
+def _empty_rows_see_all(scores: Tensor, mask: Tensor) -> Tensor:
+    look = mask | ~mask.any(-1, keepdim=True)
+    return scores.masked_fill(~look, float("-inf")).softmax(-1)
+
+
+def _scores_returned(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, float("-inf"))
+
+
+def _logarithms_returned(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, float("-inf")).log_softmax(-1)
 
 
 def _zeros_taken_for_hidden(scores: Tensor, mask: Tensor) -> Tensor:
@@ -927,6 +957,18 @@ _LOSS_MISTAKES = [
         "What shape does indexing with ids[:, 1:] give, and how many losses are in it?",
         answer=_as_number,
     ),
+    Mistake(
+        "over_all_places",
+        "Your softmax runs over axis 1, the last row included: for each word, the places share the chances.",
+        "Which numbers should sum to 1: those of one row, over the vocabulary, or those of one word?",
+        answer=_over_all_places,
+    ),
+    Mistake(
+        "missing_chance",
+        "Your result is 1 minus the mean chance of the right words: there is no logarithm.",
+        "How much worse is a chance of 0.001 than one of 0.01, in your loss and in a logarithm?",
+        answer=_missing_chance,
+    ),
 ]
 
 _SELF = "May a word look at itself?"
@@ -1283,6 +1325,36 @@ _PATTERN_MISTAKES = [
         "Your numbers are right, but the caller's scores hold -inf afterwards.",
         "What is the difference between masked_fill and masked_fill_?",
         in_place=True,
+    ),
+    Mistake(
+        "over_axis_1_no_nan",
+        "Your softmax runs over axis 1, which holds the rows that ask as soon as there is a batch; NaN become zeros.",
+        _BEFORE,
+        answer=_over_axis_1_no_nan,
+    ),
+    Mistake(
+        "all_set_to_zero",
+        "0 times infinity is NaN: your additive mask is NaN all over, and nan_to_num makes zeros of it.",
+        "What is (1 - 1) * float('-inf')?",
+        answer=_infinities_times_zero,
+    ),
+    Mistake(
+        "empty_rows_unmasked",
+        "A row with nothing to look at may look everywhere: you take its mask away.",
+        "How much of the hidden words should such a row hand on?",
+        answer=_empty_rows_see_all,
+    ),
+    Mistake(
+        "scores_returned",
+        "You hand back the masked scores: there is no softmax.",
+        "What should a row of the result sum to?",
+        answer=_scores_returned,
+    ),
+    Mistake(
+        "logarithms_returned",
+        "You hand back the logarithms of the weights: log_softmax is not softmax.",
+        "What should a row of the result sum to?",
+        answer=_logarithms_returned,
     ),
 ]
 

@@ -83,6 +83,10 @@ def _assert(width: int, heads: int) -> None:
     raise AssertionError(f"{width} columns, {heads} heads")
 
 
+def _type_error(width: int, heads: int) -> None:
+    raise TypeError(f"{width} columns, {heads} heads")
+
+
 #: What happens when the width does not divide.
 _CHECKS: dict[str, Callable[[int, int], None]] = {
     "both": _refuse("{width} columns cannot be cut into {heads} heads"),
@@ -90,6 +94,7 @@ _CHECKS: dict[str, Callable[[int, int], None]] = {
     "width only": _refuse("{width} columns do not divide"),
     "heads only": _refuse("the width does not divide by {heads}"),
     "assertion": _assert,
+    "type error": _type_error,
     "none": lambda width, heads: None,
 }
 
@@ -118,7 +123,15 @@ _CUTS: dict[str, Callable[[Tensor, int], Any]] = {
     "whole rows": lambda x, H: x[:, None].expand(-1, H, -1, -1),
     "first head again": lambda x, H: x[:, None, :, : _width(x, H)].expand(-1, H, -1, -1),
     "words shared out": lambda x, H: x.reshape(*x.shape[:2], H, -1).transpose(1, 2).flip(2),
+    "windows": lambda x, H: _windows(x, H),
 }
+
+
+def _windows(x: Tensor, n_heads: int) -> Tensor:
+    """Head h begins at column h: a slice whose start is not multiplied by the width."""
+    import torch
+
+    return torch.stack([x[..., h : h + _width(x, n_heads)] for h in range(n_heads)], dim=1)
 
 
 def _tuple_of_heads(x: Tensor, n_heads: int) -> tuple[Tensor, ...]:
@@ -151,6 +164,14 @@ def _joined(x: Tensor, *order: int) -> Tensor:
     return x.permute(*order).reshape(x.shape[0], x.shape[2], -1)
 
 
+def _overwritten(x: Tensor) -> Tensor:
+    """A loop that writes each head into the same first columns."""
+    B, H, T, d_h = x.shape
+    merged = x.new_zeros(B, T, H * d_h)
+    merged[..., :d_h] = x[:, -1]
+    return merged
+
+
 #: How x (B, H, T, d_h) is put together.
 _JOINS: dict[str, Callable[[Tensor], Any]] = {
     "right": lambda x: _joined(x, 0, 2, 1, 3),
@@ -172,6 +193,7 @@ _JOINS: dict[str, Callable[[Tensor], Any]] = {
     "all in one row": lambda x: x.transpose(1, 2).flatten(1),
     "no batch": lambda x: x.transpose(1, 2).flatten(0, 1).flatten(1),
     "on axis 2": lambda x: x.movedim(1, -1).flatten(1, 2),
+    "overwritten": lambda x: _overwritten(x),
 }
 
 # --- the whole layer, with switches ----------------------------------------------------------------------------------
@@ -209,6 +231,7 @@ _PROJECTIONS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor,
     "q and k swapped": lambda x, W_q, W_k, W_v: (x @ W_k, x @ W_q, x @ W_v),
     "keys as values": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k),
     "queries as keys": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_q, x @ W_v),
+    "k and v swapped": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_v, x @ W_k),
     "values forgotten": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x),
     "all forgotten": lambda x, W_q, W_k, W_v: (x, x, x),
 }
@@ -243,6 +266,7 @@ _MASKED: dict[str, Callable[[Tensor, int], Tensor]] = {
     "one ahead": lambda scores, axis: _filled(scores, axis, 1),
     "own hidden": lambda scores, axis: _filled(scores, axis, -1),
     "no softmax": lambda scores, axis: scores.tril(),
+    "read as blocked": lambda scores, axis: _filled(scores, axis, 1, ahead=True),
 }
 
 #: Merged heads through the last matrix.
@@ -254,11 +278,26 @@ _OUTS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 }
 
 
-def _heads_as_words(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, n_heads: int) -> Tensor:
+def _heads_as_words(
+    x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, n_heads: int, mask: str = "causal"
+) -> Tensor:
     """Splits to (B, T, H, d_h) and leaves it there: in each word the heads look at each other."""
     q, k, v = (_CUTS["not turned"](x @ W, n_heads) for W in (W_q, W_k, W_v))
-    pattern = _filled(q @ k.mT / q.shape[-1] ** 0.5, -1)
+    pattern = _MASKED[mask](q @ k.mT / q.shape[-1] ** 0.5, -1)
     return (pattern @ v).flatten(2) @ W_o
+
+
+def _masked_over_the_heads(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, n_heads: int) -> Tensor:
+    """Masked with -inf, and then a softmax over axis 1: where all heads are hidden it is 0 / 0."""
+    return _layer_template(x, W_q, W_k, W_v, W_o, n_heads, axis=1)
+
+
+def _own_block_of_w_o(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, n_heads: int) -> Tensor:
+    """Each head gets the square of W_o on the diagonal and no more."""
+    d_h = x.shape[-1] // n_heads
+    blocks = [slice(h * d_h, (h + 1) * d_h) for h in range(n_heads)]
+    found = _layer_template(x, W_q, W_k, W_v, W_o, n_heads, out="forgotten")
+    return _cat([found[..., b] @ W_o[b, b] for b in blocks])
 
 
 def _over_the_batch(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, n_heads: int) -> Tensor:
@@ -327,6 +366,18 @@ _TAKES: dict[str, Callable[[Tensor, Tensor], Any]] = {
 def _wraps_round(pattern: Tensor) -> Tensor:
     """Row t against column t - 1 for all t: row 0 meets the last column."""
     return pattern.roll(1, dims=-1).diagonal(0, -2, -1).mean(-1)
+
+
+def _round_and_one_less(pattern: Tensor) -> Tensor:
+    """The sum over all rows, row 0 with its last column, divided by T - 1."""
+    T = pattern.shape[-1]
+    return pattern.roll(1, dims=-1).diagonal(0, -2, -1).sum(-1) / (T - 1)
+
+
+def _stops_early(pattern: Tensor, less: int) -> Any:
+    """A range that ends one too early, and for two words holds nothing."""
+    T = pattern.shape[-1]
+    return sum(pattern[..., t, t - 1] for t in range(1, T - 1)) / (T - less)
 
 
 def _most_looked_at(pattern: Tensor) -> Tensor:
@@ -557,6 +608,18 @@ _SPLIT_MISTAKES = [
         "Which error is meant for a value that cannot be used?",
         check="assertion",
     ),
+    _switch(
+        "type_error",
+        "A width that does not divide ends in a TypeError, which is for values of the wrong type.",
+        "Which error is meant for a value of the right type that cannot be used?",
+        check="type error",
+    ),
+    _switch(
+        "heads_overlap",
+        "Head h begins at column h, so neighbouring heads share columns.",
+        "Which column is the first one of head 1 when each head is 3 wide?",
+        cut="windows",
+    ),
     Mistake(
         "tuple_of_heads",
         "Your result is a sequence of H tensors, not one tensor with an axis for the heads.",
@@ -665,6 +728,12 @@ _MERGE_MISTAKES = [
         "Your result is (B, T·d_h, H): the last axis counts heads.",
         "Which two axes become one?",
         join="on axis 2",
+    ),
+    _switch(
+        "columns_overwritten",
+        "Each head is written over the one before, into the first columns: the other columns stay zero.",
+        "Which columns of a row belong to head 1?",
+        join="overwritten",
     ),
 ]
 
@@ -851,6 +920,36 @@ _LAYER_MISTAKES = [
         "May head 0 ask about the last column of a row?",
         answer=_rows_split_first,
     ),
+    _switch(
+        "k_and_v_swapped",
+        "Keys and values have changed places: words are found by W_v and hand over W_k.",
+        "Which of the three views meets the queries?",
+        project="k and v swapped",
+    ),
+    _switch(
+        "true_means_blocked",
+        "Your mask hides the past and shows what lies ahead; the last row has nothing and is NaN.",
+        "What does True mean in this course's masks: may look, or is blocked?",
+        mask="read as blocked",
+    ),
+    Mistake(
+        "masked_over_the_heads",
+        "Your softmax runs over the heads, axis 1: where a pair of words is masked in all heads, it is NaN.",
+        "(B, H, T, T): which axis holds the words that are looked at?",
+        answer=_masked_over_the_heads,
+    ),
+    Mistake(
+        "heads_look_at_heads_unmasked",
+        "No axes are swapped after your split and nothing is masked: in each word all heads look at all heads.",
+        "Which two axes does q @ k.mT compare after your split?",
+        answer=partial(_heads_as_words, mask="none"),
+    ),
+    Mistake(
+        "own_block_of_w_o",
+        "Each head meets only its own square of W_o, so it can write into its own columns alone.",
+        "Into which columns of the result may head 0 write?",
+        answer=_own_block_of_w_o,
+    ),
 ]
 
 _ROW = "Which column of row t belongs to the word just before it?"
@@ -928,6 +1027,24 @@ _PREVIOUS_MISTAKES = [
         "Your diagonal runs over the first two axes: with layers and heads in front these are not rows and columns.",
         "Which axes of (L, H, T, T) are rows and columns?",
         answer=_wrong_axes,
+    ),
+    Mistake(
+        "starts_at_row_0",
+        "Your sum has a row too many: row 0 counts with its last column, and you divide by T - 1.",
+        "Which word stands before word 0?",
+        answer=_round_and_one_less,
+    ),
+    Mistake(
+        "last_row_left_out",
+        "Your last row does not count, in the sum and in what you divide by.",
+        "Which rows does range(1, T - 1) stand for?",
+        answer=partial(_stops_early, less=2),
+    ),
+    Mistake(
+        "last_row_counts_as_zero",
+        "Your last row is missing from the sum, and you divide as if it were there.",
+        "Which rows does range(1, T - 1) stand for?",
+        answer=partial(_stops_early, less=1),
     ),
 ]
 

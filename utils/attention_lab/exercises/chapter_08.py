@@ -145,6 +145,17 @@ def _unshuffled_call_first(f: Rows, x: Tensor, perm: Tensor) -> float:
     return (f(x[perm]) - after).abs().max().item()
 
 
+def _copy_written_into(f: Rows, x: Tensor, perm: Tensor) -> float:
+    """One copy for both calls: the second gets what the first has left in it."""
+    copy = x.clone()
+    after = f(copy)[perm]
+    return (f(copy[perm]) - after).abs().max().item()
+
+
+def _reversed_throughout(f: Rows, x: Tensor, perm: Tensor) -> float:
+    return (f(x.flip(0)) - f(x.clone()).flip(0)).abs().max().item()
+
+
 def _without_f(f: Rows, x: Tensor, perm: Tensor) -> float:
     return (x[perm] - x).abs().max().item()
 
@@ -177,7 +188,8 @@ EXPONENTS: dict[str, Callable[[Any, Any, int], Any]] = {
     "twice the column": lambda i, column, d: 2 * column / d,
     "4i / d": lambda i, column, d: 4 * i / d,
     "reaches the end": lambda i, column, d: i / max(d // 2 - 1, 1),
-    "reaches d - 1": lambda i, column, d: 2 * i / max(d - 1, 1),
+    "last pair at the end": lambda i, column, d: i / max((d + 1) // 2 - 1, 1),
+    "reaches d - 1": lambda i, column, d: 2 * i / (d - 1) if d > 1 else np.nan * i,
     "even width": lambda i, column, d: 2 * i / (d + d % 2),
     "without d": lambda i, column, d: 2.0 * i,
     "from 1": lambda i, column, d: 2 * (i + 1) / d,
@@ -457,6 +469,7 @@ def _add_template(
     join: str = "right",
     too_long: str = "right",
     error: type[Exception] = ValueError,
+    text: str = "{T} tokens, {T_max} positions",
     strict: bool = False,
 ) -> Any:
     T, T_max = tokens.shape[1], len(table)
@@ -466,32 +479,36 @@ def _add_template(
         if too_long == "unchanged":
             return tokens.clone()
         if too_long == "right":
-            raise error(f"{T} tokens, {T_max} positions")
+            raise error(text.format(T=T, T_max=T_max))
         tokens, table = TOO_LONG[too_long](tokens, table)
     return JOINED[join](tokens, TAKEN[taken](tokens, table))
 
 
+def _refuse(one: int, other: int) -> None:
+    raise ValueError(f"{one} tokens, and the table has positions for {other}")
+
+
 def _compares_sentences(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[0] > table.shape[0]:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[0], table.shape[0])
     return tokens + table[: tokens.shape[1]]
 
 
 def _compares_columns(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[-1] > table.shape[0]:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[-1], table.shape[0])
     return tokens + table[: tokens.shape[1]]
 
 
 def _compares_width_of_the_table(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[1] > table.shape[1]:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[1], table.shape[1])
     return tokens + table[: tokens.shape[1]]
 
 
 def _refuses_longer_tables(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[1] < table.shape[0]:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[1], table.shape[0])
     return tokens + table[: tokens.shape[1]]
 
 
@@ -499,12 +516,12 @@ def _torchs_error_renamed(tokens: Tensor, table: Tensor) -> Tensor:
     try:
         return tokens + table[: tokens.shape[1]]
     except RuntimeError as error:
-        raise ValueError("too many tokens") from error
+        raise ValueError(f"{tokens.shape[1]} tokens, and the table has positions for {len(table)}") from error
 
 
 def _one_code_a_sentence(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[1] > len(table):
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[1], len(table))
     new = tokens.clone()
     for b in range(len(tokens)):
         new[b] += table[b]
@@ -513,20 +530,27 @@ def _one_code_a_sentence(tokens: Tensor, table: Tensor) -> Tensor:
 
 def _compares_all_tokens(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[0] * tokens.shape[1] > table.shape[0]:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[0] * tokens.shape[1], table.shape[0])
     return tokens + table[: tokens.shape[1]]
 
 
 def _wants_as_many(tokens: Tensor, table: Tensor) -> Tensor:
     if tokens.shape[1] != table.shape[0]:
-        raise ValueError("not as many tokens as positions")
+        _refuse(tokens.shape[1], table.shape[0])
     return tokens + table
+
+
+def _own_sinusoids(tokens: Tensor, table: Tensor) -> Tensor:
+    T, T_max = tokens.shape[1], len(table)
+    if T > T_max:
+        _refuse(T, T_max)
+    return tokens + _sinusoidal_positions(T, tokens.shape[2]).to(tokens.dtype)
 
 
 def _changes_the_table(tokens: Tensor, table: Tensor) -> Tensor:
     T = tokens.shape[1]
     if len(table) < T:
-        raise ValueError("too many tokens")
+        _refuse(tokens.shape[1], len(table))
     table[:T] += tokens[0]
     return tokens + table[:T]
 
@@ -560,6 +584,7 @@ PLACES: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "mean for all": lambda p, x: p.double().mean().expand(len(p)),
     "none": lambda p, x: 0 * p,
     "degrees": lambda p, x: p.double().deg2rad(),
+    "whole numbers": lambda p, x: p.long(),
     "whole turns": lambda p, x: 6.283185307179586 * p.double(),
     "half turns": lambda p, x: 3.141592653589793 * p.double(),
     "batch": lambda p, x: _by_sentence(p, x),
@@ -632,6 +657,7 @@ MOVES: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Pair]] = {
     "plus twice": lambda a, b, c, s: (a * c + b * s, a * s + b * c),
     "minus twice": lambda a, b, c, s: (a * c - b * s, b * c - a * s),
     "mirrored": lambda a, b, c, s: (a * c + b * s, a * s - b * c),
+    "cosine subtracted": lambda a, b, c, s: (a * c - b * s, a * s - b * c),
     "first used again": lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c),
     "no partner": lambda a, b, c, s: (a * c, b * s),
     "cosines only": lambda a, b, c, s: (a * c, b * c),
@@ -816,6 +842,11 @@ def _add_cases(rng: np.random.Generator) -> list[Case]:
         Case(drawn((3, 5, 4), (5, 4)), "as many positions as tokens"),
         Case(drawn((3, 3, 3), (9, 3)), "all sizes of the tokens equal"),
         Case(drawn((2, 4, 5), (3, 5)), "more tokens than positions"),
+        Case(
+            drawn((2, 7, 5), (4, 5)),
+            "7 tokens, 4 positions: is each number in the message (1) or not (0)?",
+            "positions_refused",
+        ),
         Case(drawn((2, 3, 4), (1, 4)), "a table with one row"),
         Case(drawn((5, 2, 6), (3, 6)), "more sentences than positions"),
     ]
@@ -857,7 +888,7 @@ LIKELY_IN_PAIRS = """
 compared_with_the_unshuffled inverse_on_the_result inverse_on_the_input written_into_x signed mean length summed
 swapped halves exponent_i_over_d each_column_its_own base_1000 base_missing from_1 degrees powers_multiplied
 batch_axis last_rows from_row_1 row_0_for_all concatenated in_place multiplied torchs_own_error assertion
-index_error tokens_grown
+index_error tokens_grown numbers_not_named
 neighbours other_way all_pairs_alike i_over_d_k base_1000_turns base_missing_turns counted_anew positions_from_1
 positions_in_degrees cos_and_sin_exchanged rising_turns scaled_result
 """.split()
@@ -1052,6 +1083,18 @@ _GAP_MISTAKES = [
         "Does max(tensor) run over its rows or over its numbers?",
         _python_max,
     ),
+    _answer(
+        "copy_used_twice",
+        "Both calls of f get one copy of x, and f may have written into it before you shuffle it.",
+        _COPY,
+        _copy_written_into,
+    ),
+    _answer(
+        "order_of_your_own",
+        "You turn the rows round and do not use perm.",
+        "Which of the three inputs can change without changing your result?",
+        _reversed_throughout,
+    ),
 ]
 
 _COLUMNS = "Which two columns share a frequency, and what stands in the first of them?"
@@ -1238,12 +1281,19 @@ _TABLE_MISTAKES = [
     _switch("grown_by_root_d", "Your table is multiplied by √d.", "What is row 0 of the table?", end="grown"),
     _switch("between_0_and_1", "Your numbers are moved between 0 and 1.", "What is sin(0)?", end="between 0 and 1"),
     _answer("random", "Your table is drawn at random.", "Does the exercise name a formula?", _random_table),
+    _switch(
+        "last_pair_slowed_by_the_base",
+        "Your last pair is slowed by the base itself: the exponents go from 0 to 1 (a logspace or linspace).",
+        _EXPONENT,
+        exponent="last pair at the end",
+    ),
 ]
 
 _AXIS = "Two sentences stand in the batch. Should word 0 of the second get the same code as word 0 of the first?"
 _ROW = "Which row of the table belongs to the first word of a sentence?"
 _TOO_LONG = "T tokens, and the table ends before: what should the caller hear?"
 _KIND = "Which exception does the exercise ask for, and which one comes?"
+_MESSAGE = "What should a caller read who brings 7 words to a table of 4 positions?"
 _SUM = "What is asked for: a sum, and of what?"
 
 _ADD_MISTAKES = [
@@ -1339,6 +1389,24 @@ _ADD_MISTAKES = [
     _switch("index_error", "You refuse the right tokens, but with an IndexError.", _KIND, error=IndexError),
     _switch("runtime_error", "You refuse the right tokens, but with a RuntimeError.", _KIND, error=RuntimeError),
     _switch("plain_exception", "You refuse the right tokens, but with a bare Exception.", _KIND, error=Exception),
+    _switch(
+        "numbers_not_named",
+        "Your ValueError names neither the number of tokens nor that of positions.",
+        _MESSAGE,
+        text="too many tokens",
+    ),
+    _switch(
+        "positions_not_named", "Your ValueError names the tokens and not the positions.", _MESSAGE, text="{T} tokens"
+    ),
+    _switch(
+        "tokens_not_named", "Your ValueError names the positions and not the tokens.", _MESSAGE, text="only {T_max}"
+    ),
+    _answer(
+        "table_made_anew",
+        "You add sinusoids that you compute yourself: the table that comes in is only measured.",
+        "Which of the two inputs can change without changing your result?",
+        _own_sinusoids,
+    ),
     _switch("type_error", "You refuse the right tokens, but with a TypeError.", _KIND, error=TypeError),
     _switch(
         "full_table_refused",
@@ -1615,6 +1683,13 @@ _ROTATE_MISTAKES = [
         _LENGTH,
         _added_sinusoids,
     ),
+    _switch(
+        "minus_in_both_parts",
+        "Both parts are a difference: the second one is a sin w − b cos w.",
+        _LENGTH,
+        move="cosine subtracted",
+    ),
+    _switch("positions_cut", "Positions are cut to whole numbers: 2.5 counts as 2.", _WHERE, place="whole numbers"),
 ]
 
 
@@ -1688,7 +1763,7 @@ def _table_in_numpy(T: int, d: int) -> np.ndarray:
 def _checked(tokens: Tensor, table: Tensor) -> int:
     T = tokens.size(1)
     if table.size(0) < T:
-        raise ValueError("the table is too short")
+        raise ValueError("%d words and only %d positions" % (T, table.size(0)))  # noqa: UP031
     return T
 
 
@@ -1870,7 +1945,7 @@ _ROTATE = Exercise(
     hints=(
         "How is a point (a, b) turned by an angle, and which two numbers of a row are such a point?",
         "Position 0 changes nothing, and no turn changes the length of a row. Is it so in yours?",
-        "Look at three places: the exponent i / (d_k/2), the two halves of x, and the sign in front of each sine.",
+        "Look at three places: the exponent 2i / d_k, the two halves of x, and the sign in front of each sine.",
     ),
     framework="torch",
 )

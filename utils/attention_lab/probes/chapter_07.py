@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
+
+from attention_lab.probes.refusals import refused
 
 
 def refusal(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -15,12 +16,7 @@ def refusal(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         args: x and the number of heads.
     """
     x, n_heads = args
-    width = x.shape[-1]
-    try:
-        return candidate(x, n_heads)
-    except ValueError as error:
-        named = {int(number) for number in re.findall(r"\d+", str(error))}
-        return int(width in named), int(n_heads in named)
+    return refused(candidate, args, x.shape[-1], n_heads)
 
 
 #: By the names that cases use.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attention_lab.probes.refusals import refused
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -67,4 +69,18 @@ def in_thousandths(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return result
 
 
-SCRIPTS: dict[str, Callable[[Callable[..., Any], tuple[Any, ...]], Any]] = {"in_thousandths": in_thousandths}
+def positions_refused(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Words for which a table has too few positions: which of the two numbers the refusal names (words, positions).
+
+    Args:
+        candidate: called with tokens (B, T, d) and a table (T_max, d).
+        args: these two.
+    """
+    tokens, table = args
+    return refused(candidate, args, tokens.shape[1], len(table))
+
+
+SCRIPTS: dict[str, Callable[[Callable[..., Any], tuple[Any, ...]], Any]] = {
+    "in_thousandths": in_thousandths,
+    "positions_refused": positions_refused,
+}
