@@ -16,6 +16,7 @@ import pytest
 import attention_lab.widgets
 from attention_lab.figures import line_chart
 from attention_lab.widgets import Choice, FigureView, PatternData, PatternView, Slider, Toggle, explore
+from attention_lab.widgets.live import script
 
 PACKAGE = pathlib.Path(attention_lab.widgets.__file__).parent
 #: Other processes find the package where this one did.
@@ -172,8 +173,8 @@ explore(lambda n: [n], [Slider("n", 0, 3, 1)], FigureView(bar_chart("Bars", "x",
 
 
 def test_nothing_is_loaded_from_a_network():
-    for name in ("explore.js", "explore.css"):
-        text = (PACKAGE / name).read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    for text in (script(), (PACKAGE / "browser" / "style.css").read_text(encoding="utf-8")):
+        text = text.replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?:|@import|import\s*\(|^import ", text, re.MULTILINE)
 
 

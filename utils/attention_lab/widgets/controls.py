@@ -1,10 +1,10 @@
-"""What a learner can move. A control is data: the browser draws it (`explore.js`), Python checks what comes back."""
+"""What a learner can move. A control is data: the browser draws it (`browser/controls.js`), Python checks what comes back."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 
@@ -23,6 +23,9 @@ class Control(Protocol):
 
     def to_browser(self, value: Any) -> Any:
         """What the browser shows for a value of the keyword."""
+
+    def values(self) -> list[Any]:
+        """Every value that it can have, in the browser's order."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,15 @@ class Slider:
     def to_browser(self, value: float) -> float:
         return value
 
+    def values(self) -> list[float]:
+        return [self.to_python(self.low + i * self.step) for i in range(_steps(self.low, self.high, self.step) + 1)]
+
+    def coarser(self) -> Slider:
+        """The same slider with steps twice as long; its start is still one of its values, its ends may move inwards."""
+        step = 2 * self.step
+        down, up = _steps(self.low, self.value, step), _steps(self.value, self.high, step)
+        return replace(self, low=self.value - down * step, high=self.value + up * step, step=step)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -110,6 +122,9 @@ class Choice:
     def to_browser(self, value: Any) -> int:
         return list(self.options).index(value)
 
+    def values(self) -> list[Any]:
+        return list(self.options)
+
 
 @dataclass(frozen=True)
 class Toggle:
@@ -136,9 +151,17 @@ class Toggle:
     def to_browser(self, value: bool) -> bool:
         return bool(value)
 
+    def values(self) -> list[bool]:
+        return [False, True]
+
 
 def _label(control: Slider | Choice | Toggle) -> str:
     return control.label or control.name.replace("_", " ")
+
+
+def _steps(low: float, high: float, step: float) -> int:
+    """How many whole steps fit between two numbers."""
+    return math.floor((high - low) / step + 1e-9)
 
 
 def _decimals(slider: Slider) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import pathlib
+import itertools
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import anywidget
-import traitlets
-
-from attention_lab.widgets.controls import Control
-from attention_lab.widgets.still import still_bundle
+from attention_lab.widgets.controls import Control, Slider
+from attention_lab.widgets.head import Head
+from attention_lab.widgets.live import Live
 from attention_lab.widgets.views import Frame, Painter, View
 
-_HERE = pathlib.Path(__file__).parent
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+#: Set while a page is made: every slider then brings its frames along, at most this many, and lives without a kernel.
+FRAMES = "ATTENTION_LAB_FRAMES"
 
 
 def explore(compute: Callable[..., Any], controls: Sequence[Control], view: View) -> Explorer:
@@ -40,7 +40,7 @@ def explore(compute: Callable[..., Any], controls: Sequence[Control], view: View
     return Explorer(compute, controls, view)
 
 
-class Explorer:
+class Explorer(Live):
     """A function on show. `state` and `text` are what is shown now, `error` the sentence of a failed move."""
 
     def __init__(self, compute: Callable[..., Any], controls: Sequence[Control], view: View) -> None:
@@ -50,8 +50,9 @@ class Explorer:
         self.text, self.error = "", ""
         data = compute(**self.state)
         self._painter: Painter = view.start(data)
-        self._still = still_bundle(self._painter.still(), self._what())
-        self._widget = _Widget(self._receive, spec=self._spec(), answer=self._answer(self._painter.paint(data)))
+        still, sentence = self._painter.still(), f"Run this cell to move the {self._what()}."
+        first = self._answer(self._painter.paint(data))
+        super().__init__(still, sentence, self._spec(), self._receive, answer=first)
 
     def move(self, **state: Any) -> str:
         """Set controls from Python, as a learner would by hand; returns the error's sentence, or nothing."""
@@ -81,28 +82,41 @@ class Explorer:
         return stamp | {"state": state, "error": self.error} | self._shown
 
     def _spec(self) -> dict[str, Any]:
-        return {"controls": [control.spec() for control in self._controls.values()], "view": self._painter.spec}
+        spec = {"kind": "explore", "controls": [c.spec() for c in self._controls.values()], "view": self._painter.spec}
+        if isinstance(self._compute, Head):
+            return spec | {"head": self._compute.spec()}
+        most = int(os.environ.get(FRAMES, 0))
+        return spec | self._frames(most) if most else spec
+
+    def _frames(self, most: int) -> dict[str, Any]:
+        """A frame for every state of the controls, the last control running fastest; sliders take longer steps where
+        there would be more than `most`."""
+        controls = thinned(list(self._controls.values()), most)
+        frames = []
+        for values in itertools.product(*(control.values() for control in controls)):
+            state = dict(zip(self._controls, values, strict=True))
+            try:
+                frame = self._painter.paint(self._compute(**state))
+                frames.append({"text": frame.text, "detail": frame.detail, "content": frame.content, "error": ""})
+            except Exception as error:
+                frames.append(self._shown | {"error": sentence(error)})
+        self._painter.paint(self._compute(**self.state))  # the still is drawn next, of the state at the start
+        return {"controls": [control.spec() for control in controls], "frames": frames}
 
     def _what(self) -> str:
         kinds = [control.spec()["kind"] for control in self._controls.values()]
         return "slider" if kinds == ["slider"] else "sliders" if set(kinds) == {"slider"} else "controls"
 
-    def _live(self) -> dict[str, Any]:
-        """The second output: the widget, and no text, for the still before it has said everything."""
-        address = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
-        return {WIDGET_VIEW: address, "text/plain": ""}
 
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self._still, raw=True)
-        display(self._live(), raw=True)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return self._live() | self._still
-
-    def __repr__(self) -> str:
-        return self._still["text/plain"]
+def thinned(controls: list[Control], most: int) -> list[Control]:
+    """The controls, the sliders with so long steps that there are at most `most` states (where choices allow that)."""
+    while math.prod(len(control.values()) for control in controls) > most:
+        sliders = [c for c in controls if isinstance(c, Slider) and len(c.values()) > 2]
+        if not sliders:
+            break
+        longest = max(sliders, key=lambda slider: len(slider.values()))
+        controls = [control.coarser() if control is longest else control for control in controls]
+    return controls
 
 
 def sentence(error: Exception) -> str:
@@ -110,16 +124,3 @@ def sentence(error: Exception) -> str:
     said = " ".join(str(error).split())
     said = said[:200].rstrip(" .") or "the function failed"
     return f"No picture for this value: {said} ({type(error).__name__})."
-
-
-class _Widget(anywidget.AnyWidget):
-    """The wire to the browser: `spec` once, an `answer` for each request, and requests as custom messages."""
-
-    _esm = _HERE / "explore.js"
-    _css = _HERE / "explore.css"
-    spec = traitlets.Dict().tag(sync=True)
-    answer = traitlets.Dict().tag(sync=True)
-
-    def __init__(self, receive: Callable[[Mapping[str, Any]], None], **traits: Any) -> None:
-        super().__init__(**traits)
-        self.on_msg(lambda _widget, content, _buffers: receive(content))

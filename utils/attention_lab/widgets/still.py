@@ -12,8 +12,6 @@ import html
 
 from attention_lab.figures.base import Picture, image_html
 
-RUN_ME = "Run this cell to move the {what}."
-
 _RULES = """<style>
 .jp-OutputArea-child:has(.attention-lab-still):has(+ .jp-OutputArea-child .attention-lab-explore) { display: none; }
 .jp-OutputArea-child:has(.attention-lab-still) + .jp-OutputArea-child:not(:has(.attention-lab-explore)) {
@@ -22,14 +20,14 @@ _RULES = """<style>
 </style>"""
 
 
-def still_bundle(shown: Picture, what: str) -> dict[str, str]:
+def still_bundle(shown: Picture, sentence: str) -> dict[str, str]:
     """The first output: HTML for every page, a PNG for paper, and words for a terminal.
 
     Args:
         shown: the picture of the initial state.
-        what: "slider" or "controls".
+        sentence: what to do for more, such as "Run this cell to move the slider."
     """
-    png, sentence = shown.png(), RUN_ME.format(what=what)
+    png = shown.png()
     image = image_html(png, shown.alt, shown.figure)
     return {
         "text/html": f'{_RULES}<div class="attention-lab-still">{image}<p><em>{html.escape(sentence)}</em></p></div>',

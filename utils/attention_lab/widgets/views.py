@@ -111,6 +111,7 @@ class PatternView:
         keys: S names of the columns.
         title: says what is seen at the start or in general.
         low, high: the ends of the colour scale.
+        walk: rows can be walked by arrow keys and mouse: arcs, bars and a sentence show where the row looks.
         bars_title: what the bars are.
         bars_low, bars_high: the ends of the bars' scale.
     """
@@ -120,6 +121,7 @@ class PatternView:
     title: str = ""
     low: float = 0.0
     high: float = 1.0
+    walk: bool = False
     bars_title: str = ""
     bars_low: float = 0.0
     bars_high: float = 1.0
@@ -140,7 +142,8 @@ class _PatternPainter:
             "keys": list(view.keys),
             "low": float(view.low),
             "high": float(view.high),
-            "colours": _colour_table("viridis"),
+            "colours": colour_table("viridis"),
+            "walk": view.walk,
             "bars": [],
             "barsTitle": view.bars_title,
             "barsLow": float(view.bars_low),
@@ -180,7 +183,7 @@ class _PatternPainter:
         return list(queries), list(keys)
 
 
-def _colour_table(name: str) -> str:
+def colour_table(name: str) -> str:
     """256 colours as one string of six hexadecimal digits each: the browser paints with matplotlib's own."""
     table = (colormaps[name](np.arange(256))[:, :3] * 255).round().astype(int)
     return "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in table)
