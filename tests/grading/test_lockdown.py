@@ -63,7 +63,7 @@ def test_nothing_of_this_is_possible(marker: Marker, protected: bool, tmp_path: 
     before = secret.stat()
     done: dict[str, Any] = {}
     for name, attempt in ATTEMPTS.items():
-        session = marker.session(False, lambda name, given: {})
+        session = marker.session("numpy", lambda asked: {"refused": True})
         code = f"import os\nSECRET = {str(secret)!r}\n{attempt}\n"
         done[name] = session.request("run", code, seconds=20)
         session.close()
@@ -99,7 +99,7 @@ explore(lambda x: x, [Slider("x", 0, 1, 0.5)], None)
 print("x", flush=True)
 display(1)
 """
-    session = marker.session(False, lambda name, given: {})
+    session = marker.session("numpy", lambda asked: {"refused": True})
     said = session.request("run", code, seconds=60)
     session.close()
     assert said["error"] == "", said

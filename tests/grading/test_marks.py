@@ -323,7 +323,7 @@ def test_without_protection_a_run_that_requires_it_is_refused(
 def test_without_a_fork_server_the_marks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from attention_lab.grading import marker as module
 
-    monkeypatch.setattr(module, "can_fork", lambda torch: False)
+    monkeypatch.setattr(module, "can_fork", lambda kind: False)
     alone = Marker(seed=3, limits=Limits(seconds=2))
     try:
         wrong = "@exercise\ndef softmax(scores):\n    while True: pass\n"

@@ -111,7 +111,7 @@ class LocalCaller:
             caught = kept.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             outcome = self.bare(case, dtype)
-        return replace(outcome, printed=printed.getvalue()[:2000], warned=_texts(caught))
+        return replace(outcome, printed=printed.getvalue()[:2000], warned=texts_of(caught))
 
     def bare(self, case: Case, dtype: str) -> Outcome:
         """The same call without catching prints and warnings: for our own implementations, of which there are many."""
@@ -125,21 +125,21 @@ class LocalCaller:
         except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
             failure = error
         touched = [i for i, (old, new) in enumerate(zip(args, given, strict=True)) if altered(old, new)]
-        shared = [i for i, new in enumerate(given) if _shares(value, new)]
+        shared = [i for i, new in enumerate(given) if shares_memory(value, new)]
         names = parameter_names(self.candidate, len(args)) if touched or shared else ()
         changed = tuple(names[i] for i in touched)
         after = tuple(plain(given[i]) for i in touched)
         if failure is not None:
-            return replace(_failed(failure, self.candidate), changed=changed, after=after)
+            return replace(failed(failure, self.candidate), changed=changed, after=after)
         return Outcome(
-            value=_plain_result(value, self.framework),
+            value=plain_result(value, self.framework),
             changed=changed,
             after=after,
             shares=tuple(names[i] for i in shared),
         )
 
 
-def _plain_result(value: Any, framework: str) -> Any:
+def plain_result(value: Any, framework: str) -> Any:
     """A result as plain data. A tensor is no array: what the rest of a NumPy chapter does with it may fail."""
     if framework == "numpy" and origin(value) == ("torch", "Tensor"):
         return Foreign("torch.Tensor", "a tensor of PyTorch")
@@ -156,16 +156,19 @@ def altered(old: Any, new: Any) -> bool:
     return not np.array_equal(old, array, equal_nan=old.dtype.kind == "f")
 
 
-def _shares(value: Any, argument: Any) -> bool:
+def shares_memory(value: Any, argument: Any) -> bool:
+    """Whether a result and an argument are arrays or tensors with memory in common."""
     result, given = as_array(value), as_array(argument)
     return result is not None and given is not None and np.shares_memory(result, given)
 
 
-def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+def texts_of(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """The texts of warnings, without repeats."""
     return tuple(dict.fromkeys(str(w.message)[:200] for w in caught))
 
 
-def _failed(error: BaseException, candidate: Callable[..., Any]) -> Outcome:
+def failed(error: BaseException, candidate: Callable[..., Any]) -> Outcome:
+    """The outcome of a call that raised."""
     number, line = learners_line(error, candidate)
     bases = tuple(kind.__name__ for kind in type(error).__mro__)
     return Outcome(

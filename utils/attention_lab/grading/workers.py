@@ -61,8 +61,8 @@ class Worker(Protocol):
     def kill(self) -> None:
         """End it at once; it may have ended already."""
 
-    def collect(self) -> int:
-        """Wait for its end, close its pipes, and give its status: minus the signal, or the exit code."""
+    def collect(self) -> None:
+        """See to it that nothing is left of it; it was killed."""
 
 
 def _environment() -> dict[str, str]:
@@ -72,9 +72,9 @@ def _environment() -> dict[str, str]:
     return {**kept, **threads, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
 
-def _settings(limits: Limits, torch: bool, hidden: Sequence[Path]) -> dict[str, Any]:
+def _settings(limits: Limits, kind: str, hidden: Sequence[Path]) -> dict[str, Any]:
     return {
-        "torch": torch,
+        "kind": kind,
         "hidden": [str(path) for path in hidden],
         "memory": limits.memory * 1_000_000,
         "seconds": limits.processor,
@@ -82,9 +82,9 @@ def _settings(limits: Limits, torch: bool, hidden: Sequence[Path]) -> dict[str, 
     }
 
 
-def can_fork(torch: bool) -> bool:
+def can_fork(kind: str) -> bool:
     """Whether workers are forked from a server here: not on Windows, and not on macOS with torch loaded."""
-    return hasattr(os, "fork") and hasattr(socket, "send_fds") and not (torch and sys.platform == "darwin")
+    return hasattr(os, "fork") and hasattr(socket, "send_fds") and (kind == "numpy" or sys.platform != "darwin")
 
 
 @dataclass
@@ -98,23 +98,25 @@ class _Forked:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process, signal.SIGKILL)  # it is collected after this only, so the number is still its own
 
-    def collect(self) -> int:
+    def collect(self) -> None:
         os.close(self.incoming)
         os.close(self.outgoing)
-        return self.server.collect(self.process)
+        self.server.collect(self.process)
 
 
 class ForkServer:
-    """The server of `sandboxed/server.py`, and how to get workers from it.
+    """The server of `sandboxed/server.py`, and how to get workers from it. One worker is always made ahead.
 
     Args:
         limits: for each worker.
-        torch: whether to load torch before forking.
+        kind: what is loaded before forking: "numpy", "torch" or "transformers".
         hidden: what must not be readable although it may lie in a folder of libraries.
     """
 
-    def __init__(self, limits: Limits, torch: bool, hidden: Sequence[Path]) -> None:
+    def __init__(self, limits: Limits, kind: str, hidden: Sequence[Path]) -> None:
         self._control, theirs = socket.socketpair()
+        self._ordered: tuple[int, int] | None = None  # our ends of the pipes of the worker that is being made
+        self._ready = False
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", str(_SERVER), str(theirs.fileno())],
@@ -126,40 +128,77 @@ class ForkServer:
                 cwd="/",
             )
         try:
-            wire.send(self._control.fileno(), _settings(limits, torch, hidden))
-            wire.receive(self._control.fileno())
+            wire.send(self._control.fileno(), _settings(limits, kind, hidden))
         except wire.Broken:
             self.close()
             raise Died("ended") from None
 
+    def give(self, calls: dict[str, Any]) -> None:
+        """Inputs of calls, by exercise, for all workers that are made from now on."""
+        self._wait()
+        if self._ordered is not None:
+            spare = self._delivered()
+            spare.kill()
+            spare.collect()
+        self._say(b"C" + wire.encode(calls))
+
     def fork(self) -> Worker:
         """A fresh worker."""
+        self._wait()
+        if self._ordered is None:
+            self._order()
+        worker = self._delivered()
+        self._order()
+        return worker
+
+    def _wait(self) -> None:
+        """Until everything is loaded."""
+        if not self._ready:
+            try:
+                wire.receive(self._control.fileno())
+            except wire.Broken:
+                raise Died("ended") from None
+            self._ready = True
+
+    def _say(self, message: bytes) -> None:
+        try:
+            self._control.sendall(message)
+        except OSError:
+            raise Died("ended") from None
+
+    def _order(self) -> None:
+        """Ask for a worker, and do not wait for it."""
         reads, their_writes = os.pipe()
         their_reads, writes = os.pipe()
+        self._ordered = (reads, writes)
         try:
             socket.send_fds(self._control, [b"F"], [their_reads, their_writes])
-            (process,) = struct.unpack(">I", self._control.recv(4, socket.MSG_WAITALL))
-        except (OSError, struct.error):
-            os.close(reads)
-            os.close(writes)
+        except OSError:
             raise Died("ended") from None
         finally:
             os.close(their_reads)
             os.close(their_writes)
+
+    def _delivered(self) -> _Forked:
+        assert self._ordered is not None
+        try:
+            (process,) = struct.unpack(">I", self._control.recv(4, socket.MSG_WAITALL))
+        except (OSError, struct.error):
+            raise Died("ended") from None
+        (reads, writes), self._ordered = self._ordered, None
         return _Forked(process, reads, writes, self)
 
-    def collect(self, process: int) -> int:
-        """Wait for the end of a worker; minus the signal that killed it, or its exit code."""
-        try:
-            self._control.sendall(b"R" + struct.pack(">I", process))
-            (status,) = struct.unpack(">i", self._control.recv(4, socket.MSG_WAITALL))
-        except (OSError, struct.error):
-            return 0
-        return os.waitstatus_to_exitcode(status)
+    def collect(self, process: int) -> None:
+        """Have a worker collected that was killed."""
+        with contextlib.suppress(Died):
+            self._say(b"R" + struct.pack(">I", process))
 
     def close(self) -> None:
         """End the server, and with it every worker."""
         self._control.close()
+        for end in self._ordered or ():
+            os.close(end)
+        self._ordered = None
         self._process.kill()
         self._process.wait()
 
@@ -178,19 +217,24 @@ class _Alone:
     def kill(self) -> None:
         self.process.kill()
 
-    def collect(self) -> int:
+    def collect(self) -> None:
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
-        return self.process.wait()
+        self.process.wait()
 
 
 class OneShot:
     """Workers without a fork server: each starts Python anew. The same arguments as `ForkServer`."""
 
-    def __init__(self, limits: Limits, torch: bool, hidden: Sequence[Path]) -> None:
-        self._settings = _settings(limits, torch, hidden)
+    def __init__(self, limits: Limits, kind: str, hidden: Sequence[Path]) -> None:
+        self._settings = _settings(limits, kind, hidden)
+        self._calls: dict[str, Any] = {}
+
+    def give(self, calls: dict[str, Any]) -> None:
+        """Inputs of calls, by exercise, for all workers that are made from now on."""
+        self._calls |= calls
 
     def fork(self) -> Worker:
         """A fresh worker."""
@@ -203,7 +247,7 @@ class OneShot:
             env=_environment(),
         )
         worker = _Alone(process)
-        wire.send(worker.outgoing, self._settings)
+        wire.send(worker.outgoing, {**self._settings, "calls": self._calls})
         return worker
 
     def close(self) -> None:
@@ -247,15 +291,14 @@ class Session:
     Args:
         servers: makes workers.
         clock: kills them when they are late.
-        right: called with the name of an exercise and the arguments when the learner's code asks for right values;
-            gives the reply.
+        right: called with what the learner's code sends when it asks for right values; gives the reply.
     """
 
     def __init__(
         self,
         servers: ForkServer | OneShot,
         clock: Clock,
-        right: Callable[[str, Any], dict[str, Any]],
+        right: Callable[[dict[str, Any]], dict[str, Any]],
         start: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -263,7 +306,7 @@ class Session:
         self._number = 0
         self._ran = False  # whether learners' code has run in it
         self._worker = servers.fork()
-        self.status: int | None = None
+        self.ended = False
         self.used = 0.0
         self.force: dict[str, bool] = self._conversation(start)
 
@@ -273,7 +316,7 @@ class Session:
         Raises:
             Died: when it ended, took longer than `seconds`, or answered with anything but an answer.
         """
-        if self.status is not None:
+        if self.ended:
             raise Died("ended")
         self._number += 1
         self._ran |= what not in ("read", "steps") or any(step[0] != "read" for step in values[0] if what == "steps")
@@ -290,7 +333,7 @@ class Session:
                     if not isinstance(reply, dict):
                         raise wire.Broken("no reply")
                     if "ask" in reply:
-                        wire.send(self._worker.outgoing, self._right(str(reply["ask"]), reply.get("with")))
+                        wire.send(self._worker.outgoing, self._right(reply))
                         continue
                     if reply.get("id") != self._number or "reply" not in reply:
                         raise wire.Broken("a reply to another request")
@@ -309,7 +352,8 @@ class Session:
         return "ended" if "closed" in said else "broken"
 
     def close(self) -> None:
-        """Kill the worker and wait until it is gone."""
-        if self.status is None:
+        """Kill the worker."""
+        if not self.ended:
+            self.ended = True
             self._worker.kill()
-            self.status = self._worker.collect()
+            self._worker.collect()

@@ -12,6 +12,7 @@ import contextlib
 import io
 import linecache
 import math
+import operator
 import os
 import random
 import sys
@@ -25,7 +26,7 @@ import numpy as np
 
 from attention_lab.checking import caller, facts, outcome
 from attention_lab.exercises.model import Case
-from attention_lab.grading.sandboxed import lockdown, reading, wire
+from attention_lab.grading.sandboxed import calls, lockdown, reading, wire
 
 _LONGEST_TEXT = 500
 
@@ -47,32 +48,21 @@ class Mender:
 
     def __init__(self) -> None:
         modules = [builtins, math, os, random, sys, time, warnings, np, np.linalg, np.random, np.testing]
-        modules += [caller, facts, outcome, reading, wire, sys.modules["attention_lab"]]
+        modules += [caller, calls, facts, outcome, reading, wire, sys.modules["attention_lab"]]
+        modules += [sys.modules[name] for name in _TORCH if name in sys.modules]
         self._modules = dict(sys.modules)
         self._out = sys.stdout
-        kept = [(vars(module), dict(vars(module))) for module in modules]
-        self._kept = [(now, before, [*map(id, before.values())]) for now, before in kept]
+        self._kept = [(vars(module), dict(vars(module)), tuple(vars(module).values())) for module in modules]
         self._numpy_errors = np.geterr()
+        self._same: Callable[[Any, Any], bool] = operator.is_  # not to be looked up when it is needed
 
     def mend(self) -> None:
         """Put everything back."""
-        changing = {
-            "stdout",
-            "stderr",
-            "stdin",
-            "last_value",
-            "last_type",
-            "last_traceback",
-            "last_exc",
-            "_",
-            "modules",
-        }
-        for now, before, ids in self._kept:
-            if [*map(id, now.values())] != ids:
-                for key in [k for k in now if k not in before and k not in changing]:
-                    if not key.startswith("__"):
-                        del now[key]
-                now.update({key: value for key, value in before.items() if key not in changing})
+        for now, before, values in self._kept:
+            if len(now) != len(values) or not all(map(self._same, now.values(), values)):
+                for key in [k for k in now if k not in before and k not in _CHANGING and not k.startswith("__")]:
+                    del now[key]
+                now.update({key: value for key, value in before.items() if key not in _CHANGING})
         sys.modules.update(self._modules)
         sys.stdout = sys.stderr = self._out
         np.seterr(**self._numpy_errors)
@@ -81,6 +71,13 @@ class Mender:
         sys.setrecursionlimit(1000)
         warnings.resetwarnings()
         warnings.simplefilter("ignore")
+
+
+_TORCH = ("torch", "torch.nn", "torch.nn.functional", "torch.linalg")
+#: Names in modules that come and go by themselves.
+_CHANGING = frozenset(
+    ("stdout", "stderr", "stdin", "last_value", "last_type", "last_traceback", "last_exc", "_", "modules")
+)
 
 
 class Child:
@@ -98,7 +95,6 @@ class Child:
         self._answers = answers
         self._mender = mender
         self._cells = 0
-        self._stand_ins: dict[str, Any] = {}
         main = ModuleType("__main__")
         main.__dict__.update(display=_nothing, get_ipython=_nothing, __builtins__=builtins)
         sys.modules["__main__"] = main
@@ -120,10 +116,11 @@ class Child:
             replies.append(getattr(self, f"do_{what}")(*values))
         return replies
 
-    def do_look(self, name: str, calls: list[tuple[Any, ...]]) -> Any:
-        """The facts about an object of the learner's, and what each of some calls of it gave."""
+    def do_look(self, name: str) -> bytes:
+        """The facts about an object of the learner's, and what each prepared call of it gave: bytes of a frame."""
         found = self.do_facts(name)
-        return found, [self.do_call(*call) for call in calls] if found is not None and found[0] else []
+        said = calls.outcomes(self.names[name], name) if found is not None and found[0] and not found[3] else []
+        return wire.encode((found, said))
 
     def do_read(self, source: str) -> Any:
         """What a cell says; see `reading.read`."""
@@ -158,37 +155,96 @@ class Child:
         if name not in self.names:
             return None
         found = facts.facts_of(self.names[name])
-        return [found.callable, found.type_name, found.parameters, found.empty]
+        return [found.callable, found.type_name, found.parameters, found.empty, found.begun]
 
     def do_call(self, name: str, args: tuple[Any, ...], dtype: str, script: str, framework: str) -> Any:
         """Call an object of the learner's: what came of it, and its arguments as it left them."""
         call = caller.LocalCaller(self.names[name], framework)
         found = call(Case(args, script=script), dtype)
-        given = tuple(_as_left(argument) for argument in call.given)
+        given = tuple(calls.left(argument) for argument in call.given)
         told = {key: value for key, value in vars(found).items() if key == "value" or value}
-        return {"outcome": told, "given": given}
+        return {**told, "given": given}
 
-    def do_stand_in(self, name: str, framework: str) -> None:
-        """From now on, answer calls of that name with right values from the marker."""
-        self.names[name] = self._asking(name, self.names.get(name), framework)
+    def do_stand_in(self, name: str, framework: str, parts: dict[str, str] | None = None) -> None:
+        """From now on, answer calls of that name with right values from the marker.
 
-    def _asking(self, name: str, own: Any, framework: str) -> Callable[..., Any]:
-        def stand_in(*args: Any, **kwargs: Any) -> Any:
-            given = outcome.plain(tuple(args)), {str(k): outcome.plain(v) for k, v in kwargs.items()}
-            reply: dict[str, Any] = {"refused": True}
-            if not any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
-                wire.send(self._outgoing, {"ask": name, "with": given})
-                reply = wire.receive(self._incoming)
-            if reply.get("refused") and own is None:
-                raise TypeError(f"{name} is not written yet")
-            if reply.get("refused"):
+        Args:
+            name: of the exercise.
+            framework: "numpy" or "torch".
+            parts: for a class, its public parts by name: "method" or "property".
+        """
+        own = self.names.get(name)
+        asking = _Asking(self._incoming, self._outgoing, name, framework)
+        self.names[name] = _function(asking, own) if parts is None else _class(asking, own, parts)
+
+
+class Refused(Exception):
+    """The marker gives no right value for these arguments."""
+
+
+class _Asking:
+    """Asks the marker for right values of one exercise."""
+
+    def __init__(self, incoming: int, outgoing: int, name: str, framework: str) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+        self.name, self.framework = name, framework
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], **more: Any) -> Any:
+        given = outcome.plain(tuple(args)), {str(k): outcome.plain(v) for k, v in kwargs.items()}
+        if any(_holds_foreign(value) for value in (*given[0], *given[1].values())):
+            raise Refused(f"{self.name} cannot be answered for these arguments")
+        wire.send(self._outgoing, {"ask": self.name, "with": given, **more})
+        reply = wire.receive(self._incoming)
+        if reply.get("refused"):
+            raise Refused(f"{self.name} cannot be answered for these arguments")
+        if reply.get("error"):
+            raise _exception(reply["error"])(reply["text"])
+        return caller.materialise(reply["value"], self.framework)
+
+
+def _function(asking: _Asking, own: Any) -> Callable[..., Any]:
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return asking(args, kwargs)
+        except Refused:
+            if own is None:
+                raise TypeError(f"{asking.name} is not written yet") from None
+            return own(*args, **kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = asking.name
+    return stand_in
+
+
+def _class(asking: _Asking, own: Any, parts: dict[str, str]) -> type:
+    """A class whose objects live with the marker: whatever is done to one is done there."""
+
+    class Remote:
+        _number: int
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            made = super().__new__(cls)
+            try:
+                made._number = asking(args, kwargs, part="", of=0)
+            except Refused:
+                if own is None:
+                    raise TypeError(f"{asking.name} is not written yet") from None
                 return own(*args, **kwargs)
-            if reply.get("error"):
-                raise _exception(reply["error"])(reply["text"])
-            return caller.materialise(reply["value"], framework)
+            return made
 
-        stand_in.__name__ = stand_in.__qualname__ = name
-        return stand_in
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            pass
+
+    def method(part: str) -> Callable[..., Any]:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return asking(args, kwargs, part=part, of=self._number)
+
+        call.__name__ = call.__qualname__ = part
+        return call
+
+    for part, kind in parts.items():
+        setattr(Remote, part, method(part) if kind == "method" else property(method(part)))
+    Remote.__name__ = Remote.__qualname__ = asking.name
+    return Remote
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -212,13 +268,6 @@ def _exception(name: str) -> type[Exception]:
     return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
 
 
-def _as_left(argument: Any) -> Any:
-    if isinstance(argument, tuple):
-        return tuple(_as_left(item) for item in argument)
-    array = caller.as_array(argument)
-    return None if array is None else array
-
-
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:_LONGEST_TEXT]
@@ -233,13 +282,18 @@ def prepare(answers: list[tuple[str, Any]]) -> Mender:
     warnings.simplefilter("ignore")
     mender = Mender()
     child = Child(-1, -1, answers, mender)
+    frameworks = ("numpy", "torch") if "torch" in sys.modules else ("numpy",)
     for text in ("def f(x):\n    return x + 1\n", "def g(x):\n    raise NotImplementedError\n", "class C: pass"):
         child.do_run(str(child.do_read(text)["code"]))
-    calls = [(name, (np.ones((2, 3)),), dtype, "call", "numpy") for name in "fg" for dtype in ("float64", "float32")]
     for name in "fg":
-        wire.decode(wire.encode(child.do_look(name, [call for call in calls if call[0] == name]))[4:])
+        rows = [((np.ones((2, 3), dtype),), "call", kind) for dtype in ("f8", "f4") for kind in frameworks]
+        calls.prepare(name, rows)
+        wire.decode(child.do_look(name)[4:])
+        wire.decode(wire.encode({"reply": child.do_call(name, (np.ones(2),), "float32", "call", "numpy")})[4:])
+    calls.PREPARED.clear()
     mender.mend()
     linecache.clearcache()
+    lockdown.warm()
     return mender
 
 

@@ -24,7 +24,8 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 _LINUX = sys.platform == "linux"
-_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+_PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 3, 22, 24, 38
+_MADV_COLLAPSE = 25
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 _NOBODY = 65534
 
@@ -241,21 +242,51 @@ def _limit(name: str, value: int) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def _address_space() -> int:
+def address_space() -> int:
+    """Bytes of memory that this process has mapped; 0 where that is not told."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
 def limit_resources(memory: int, seconds: int) -> bool:
-    """Bound memory (bytes beyond those used now), processor time, files, processes. False where there are no limits."""
+    """Bound memory (bytes, all told), processor time, files, processes. False where there are no limits."""
     if resource is None:
         return False
-    _limit("RLIMIT_AS", _address_space() + memory)
+    _limit("RLIMIT_AS", memory)
     _limit("RLIMIT_CPU", seconds)
     for name, value in (("FSIZE", 0), ("NOFILE", 64), ("CORE", 0), ("NPROC", 0), ("MSGQUEUE", 0), ("MEMLOCK", 0)):
         _limit(f"RLIMIT_{name}", value)
     return True
+
+
+def share_pages() -> None:
+    """Gather this process's memory into large pages, so that a fork copies a few entries and not tens of thousands.
+
+    With torch loaded it makes a fork three times as fast. Where the kernel cannot (before Linux 6.1) nothing happens.
+    """
+    if not _LINUX:
+        return
+    size = 2 << 20
+    with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
+        for area in [line.split() for line in maps]:
+            if area[1][:2] != "rw" or (len(area) > 5 and area[5] != "[heap]"):
+                continue
+            start, end = (int(number, 16) for number in area[0].split("-"))
+            for place in range(-(-start // size) * size, end - size + 1, size):
+                _libc().madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), _MADV_COLLAPSE)
+
+
+def warm() -> None:
+    """Touch what `lock` is going to need, once before the fork."""
+    address_space()
+    if _LINUX:
+        libc = _libc()
+        for name in ("prctl", "syscall", "capset"):
+            getattr(libc, name)
+        libc.prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0)
+        if platform.machine() in _ALLOWED:
+            seccomp_program(platform.machine())
 
 
 def lock(ruleset_descriptor: int | None, memory: int, seconds: int) -> dict[str, bool]:
@@ -263,7 +294,7 @@ def lock(ruleset_descriptor: int | None, memory: int, seconds: int) -> dict[str,
 
     Args:
         ruleset_descriptor: from `ruleset`.
-        memory: bytes that may be used beyond those used now.
+        memory: bytes that may be mapped, all told.
         seconds: of processor time.
 
     Returns:

@@ -6,6 +6,7 @@ A frame is its length (4 bytes), the length of its JSON part (4 bytes), the JSON
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Broken(Exception):
 
 
 def encode(value: Any) -> bytes:
-    """A value as a frame: None, numbers, text, `...`, arrays, `Fn`, `Foreign`, and tuples, lists and dicts of those."""
+    """A value as a frame: None, numbers, text, bytes, `...`, arrays, `Fn`, `Foreign`; tuples, lists, dicts of those."""
     buffers: list[bytes] = []
     header = json.dumps(_packed(value, buffers, [0]), separators=(",", ":")).encode("ascii")
     body = b"".join(buffers)
@@ -49,10 +50,9 @@ def _packed(value: Any, buffers: list[bytes], place: list[int]) -> Any:
     if kind is str:
         return value.encode("utf-8", "replace").decode("utf-8")
     if kind is np.ndarray and value.dtype.kind in "biuf":
-        data = np.ascontiguousarray(value).tobytes()
-        buffers.append(data)
-        place[0] += len(data)
-        return {"array": [value.dtype.str, list(value.shape), place[0] - len(data)]}
+        return {"array": [value.dtype.str, list(value.shape), _kept(value.tobytes(), buffers, place)]}
+    if kind is bytes:
+        return {"bytes": [_kept(value, buffers, place), len(value)]}
     if kind in (tuple, list):
         return {kind.__name__: [_packed(item, buffers, place) for item in value]}
     if kind is dict:
@@ -64,6 +64,13 @@ def _packed(value: Any, buffers: list[bytes], place: list[int]) -> Any:
     if value is ...:
         return {"open": 1}
     return {"foreign": [kind.__name__, ""]}
+
+
+def _kept(data: bytes, buffers: list[bytes], place: list[int]) -> int:
+    """Put bytes behind the JSON; where they begin there."""
+    buffers.append(data)
+    place[0] += len(data)
+    return place[0] - len(data)
 
 
 def decode(frame: bytes, longest: int = LARGEST) -> Any:
@@ -89,6 +96,8 @@ def _unpacked(packed: Any, body: memoryview, depth: int, count: list[int]) -> An
         raise Broken("a value without its parts")
     if kind == "array":
         return _array(content, body)
+    if kind == "bytes":
+        return _bytes(content, body)
     if kind in ("tuple", "list"):
         items = [_unpacked(item, body, depth + 1, count) for item in content]
         return tuple(items) if kind == "tuple" else items
@@ -109,12 +118,19 @@ def _array(content: list[Any], body: memoryview) -> np.ndarray:
     sound = kind.kind in "biuf" and kind.fields is None and len(shape) <= 16
     if not sound or any(type(n) is not int or not 0 <= n <= LARGEST for n in (*shape, start)):
         raise Broken("an array that is none")
-    size = kind.itemsize
-    for n in shape:
-        size *= n
-    if size > LARGEST or start + size > len(body):
+    count = math.prod(shape)
+    if count * kind.itemsize > LARGEST or start + count * kind.itemsize > len(body):
         raise Broken("an array that is longer than its frame")
-    return np.frombuffer(bytes(body[start : start + size]), dtype=kind).reshape(shape).copy()
+    if not count:
+        return np.empty(shape, kind)
+    return np.frombuffer(body, kind, count, start).reshape(shape).copy()
+
+
+def _bytes(content: list[Any], body: memoryview) -> bytes:
+    start, length = content
+    if any(type(n) is not int or not 0 <= n <= LARGEST for n in (start, length)) or start + length > len(body):
+        raise Broken("bytes that are longer than their frame")
+    return bytes(body[start : start + length])
 
 
 def send(descriptor: int, value: Any) -> None:
