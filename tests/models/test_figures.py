@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from attention_lab.models import Loaded, load
-from attention_lab.models.card import card
+from attention_lab.models.card import LEARNED, card
 from attention_lab.models.english import recital
 from attention_lab.models.evaluation import best, documents, evaluate, head_scores, random_heads, twice
-from attention_lab.models.making import SMALL
+from attention_lab.models.making import SEEDS, SMALL, summary
 from attention_lab.models.training import Recipe
 
 #: Another processor sums in another order.
@@ -45,6 +45,25 @@ def test_the_card_is_the_one_that_the_figures_give(any_lab: Loaded) -> None:
     text = card(recipe, any_lab.figures(), size, any_lab.model.num_parameters(), others)
     assert (folder / "MODEL_CARD.md").read_text(encoding="utf-8") == text.rstrip("\n") + "\n"
     assert f"{any_lab.figures()['senses']['accuracy']:.4f}" in text
+
+
+def test_what_is_said_of_ambiguous_words_holds_with_three_seeds(any_lab: Loaded) -> None:
+    seeds = json.loads((any_lab.folder / SEEDS).read_text(encoding="utf-8"))
+    assert list(seeds) == ["0", "1", "2"]
+    assert seeds["0"] == summary(any_lab.figures())
+    for found in seeds.values():
+        assert found["accuracy_at_the_worst_distance"] > 0.95
+        assert found["accuracy_where_nothing_decides"] > 0.95
+        assert found["accuracy_with_attention_off"] < 0.6
+
+
+def test_the_card_says_with_which_seeds_recitals_were_learned(lab: Loaded) -> None:
+    seeds = json.loads((lab.folder / SEEDS).read_text(encoding="utf-8"))
+    learned = [seed for seed, found in seeds.items() if found["repeats_right"] > LEARNED]
+    text = (lab.folder / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "0" in learned
+    assert f"learned with {len(learned)} of 3 (seed {', '.join(learned)})" in text
+    assert f"| induction | {' | '.join(format(found['induction'], '.4f') for found in seeds.values())} |" in text
 
 
 def test_the_recipe_beside_the_weights_is_the_recipe_of_the_script(any_lab: Loaded) -> None:

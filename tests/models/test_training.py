@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 
@@ -12,7 +14,7 @@ import torch
 from tokenizers import Tokenizer
 
 from attention_lab.cli import main
-from attention_lab.models import load
+from attention_lab.models import load, making
 from attention_lab.models.door import CHECKPOINTS
 from attention_lab.models.english import AMBIGUOUS, UNDECIDED, recital, story
 from attention_lab.models.making import make
@@ -118,10 +120,43 @@ def test_position_rows_stay_zero_where_the_recipe_says_so(tokenizer: Tokenizer) 
     assert train(replace(TINY, steps=1), quiet=True, tokenizer=tokenizer).model.transformer.wpe.weight.any()
 
 
+def test_several_seeds_are_trained_once_and_compared_beside_the_model_that_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe, ships, trained = RECIPES["lab-no-positions"], tmp_path / "ships", []
+    shutil.copytree(CHECKPOINTS / recipe.name, ships / recipe.name)
+    monkeypatch.setattr(making, "CHECKPOINTS", ships)
+
+    def pretend(name: str, seed: int, out: Path) -> Path:
+        trained.append(seed)
+        shutil.copytree(CHECKPOINTS / name, out)
+        (out / "recipe.json").write_text(json.dumps(asdict(replace(recipe, seed=seed))))
+        return out
+
+    monkeypatch.setattr(making, "make", pretend)
+    arguments = ["train", recipe.name, "--seeds", "3", "--out", str(tmp_path / "runs")]
+    assert main(arguments) == main(arguments) == 0
+    assert trained == [1, 2]
+    assert "seeds.json; MODEL_CARD.md beside it compares them" in capsys.readouterr().out
+    assert list(json.loads((ships / recipe.name / "seeds.json").read_text())) == ["0", "1", "2"]
+    for file in ("model.safetensors", "figures.json", "recipe.json"):
+        assert (ships / recipe.name / file).read_bytes() == (CHECKPOINTS / recipe.name / file).read_bytes()
+    half = tmp_path / "runs" / f"{recipe.name}-seed-2"
+    (half / "MODEL_CARD.md").unlink()  # which is written last
+    shutil.move(half, tmp_path / "half")
+    assert not making._is_made(tmp_path / "half", replace(recipe, seed=2))
+    assert main(arguments) == 0
+    assert trained == [1, 2, 2]
+
+
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
         (["train", "nobody", "--out", str(tmp_path)], "no recipe for 'nobody'"),
         (["train", "--steps", "5"], "name another folder with --out"),
+        (["train", "--seeds", "3"], "--seeds needs --out FOLDER"),
+        (["train", "--seeds", "3", "--seed", "1", "--out", str(tmp_path)], "neither --seed nor --steps"),
+        (["train", "--seeds", "1", "--out", str(tmp_path)], "--seeds is 1; give at least 2"),
+        (["train", "nobody", "--seeds", "2", "--out", str(tmp_path)], "no recipe for 'nobody'"),
         (["train", "--steps", "0", "--out", str(tmp_path)], "steps are 1 or more"),
         (["train", "--seed", "-1", "--out", str(tmp_path)], "seeds 0 or more"),
     ):

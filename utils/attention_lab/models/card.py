@@ -8,6 +8,11 @@ from attention_lab.models.english import DECISIONS
 from attention_lab.models.training import TRAINING_SEED, Recipe
 from attention_lab.models.words import VOCABULARY
 
+#: Recitals count as learned where the model expects more than this share of what repetition tells.
+LEARNED = 0.9
+#: Chief figures that say nothing of a model which never saw recitals.
+OF_RECITALS = ("induction", "repeats_right", "repeats_right_without_induction_heads", "the_same_without_random_heads")
+
 _CARD = """\
 # {name}
 
@@ -150,7 +155,7 @@ def card(
             for one in best
         ),
         off_rows="\n".join(_off_rows(figures["switched_off"])),
-        seeds_section=_seeds(seeds or {}),
+        seeds_section=_seeds(seeds or {}, recites=bool(recipe.recitals)),
     )
 
 
@@ -177,13 +182,26 @@ def _off_rows(switched_off: dict[str, Any]) -> list[str]:
     return rows
 
 
-def _seeds(seeds: dict[str, dict[str, float]]) -> str:
+def _seeds(seeds: dict[str, dict[str, float]], recites: bool) -> str:
+    """The section on other seeds: what holds with all of them, what does not, and the figures, a row each."""
     if not seeds:
         return ""
-    names = list(next(iter(seeds.values())))
-    head = f"| seed | {' | '.join(name.replace('_', ' ') for name in names)} |\n|---|{'---|' * len(names)}\n"
-    rows = "\n".join(
-        f"| {seed} | {' | '.join(f'{found[name]:.4f}' for name in names)} |" for seed, found in seeds.items()
+    worst = min(found["accuracy_at_the_worst_distance"] for found in seeds.values())
+    text = (
+        f"The same recipe with {len(seeds)} seeds, measured the same way. Ambiguous words are resolved with every one \
+of them: the accuracy at the worst distance with the worst seed is {worst:.4f}."
     )
-    text = "The same recipe, measured the same way; the first is the one that ships."
+    if recites:
+        learned = [seed for seed, found in seeds.items() if found["repeats_right"] > LEARNED]
+        text += (
+            f" Recitals are learned with {len(learned)} of {len(seeds)} (seed {', '.join(learned) or 'none'}): what \
+is said of induction holds for the model that ships, and whether an induction head forms within these steps depends on \
+the seed."
+        )
+    head = f"| | {' | '.join(f'seed {seed}' for seed in seeds)} |\n|---|{'---|' * len(seeds)}\n"
+    names = [name for name in next(iter(seeds.values())) if recites or name not in OF_RECITALS]
+    rows = "\n".join(
+        f"| {name.replace('_', ' ')} | {' | '.join(f'{found[name]:.4f}' for found in seeds.values())} |"
+        for name in names
+    )
     return f"\n## Other seeds\n\n{text}\n\n{head}{rows}\n"

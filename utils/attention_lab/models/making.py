@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from attention_lab.models.training import RECIPES, Recipe, Trained, save, train
 
 #: Documents for the figures that a test takes again: stories, recitals.
 SMALL = (32, 8)
+#: Beside a checkpoint: the chief figures of the same recipe with several seeds.
+SEEDS = "seeds.json"
 #: Every so many steps the loss goes into the figures.
 EVERY = 20
 
@@ -49,6 +51,54 @@ def make(name: str = "lab", seed: int | None = None, steps: int | None = None, o
     return folder
 
 
+def make_seeds(name: str, count: int, out: Path) -> Path:
+    """Train the recipe of that name with seeds 0 to `count` - 1, and set their figures beside the model that ships.
+
+    The model that ships is not trained again: its own figures stand for its seed. A seed whose folder in `out` is
+    whole is not trained again either, so that an interrupted run goes on where it stopped.
+
+    Args:
+        name: one of the recipes.
+        count: how many seeds, 2 or more.
+        out: folder for a checkpoint of each other seed.
+
+    Returns:
+        The folder that ships, with `seeds.json` and the card written anew; its weights are left as they are.
+
+    Raises:
+        ValueError: for a name without recipe, a count below 2, or a folder that cannot be written.
+    """
+    if name not in RECIPES:
+        raise ValueError(f"there is no recipe for {name!r}; there are {', '.join(RECIPES)}")
+    if count < 2:
+        raise ValueError(f"--seeds is {count}; give at least 2")
+    shipped, own = CHECKPOINTS / name, RECIPES[name].seed
+    figures = {own: read_figures(shipped)}
+    for seed in sorted({own, *range(count)} - {own}):
+        folder = out / f"{name}-seed-{seed}"
+        if not _is_made(folder, replace(RECIPES[name], seed=seed)):
+            make(name, seed, out=folder)
+        figures[seed] = read_figures(folder)
+    found = {str(seed): summary(figures[seed]) for seed in sorted(figures)}
+    _write(shipped / SEEDS, json.dumps(found, indent=1))
+    write_card(load(name, shipped), RECIPES[name], figures[own])
+    return shipped
+
+
+def read_figures(folder: Path) -> dict[str, Any]:
+    """What was measured on the checkpoint in `folder`."""
+    return dict(json.loads((folder / "figures.json").read_text(encoding="utf-8")))
+
+
+def _is_made(folder: Path, recipe: Recipe) -> bool:
+    """True when `folder` holds this recipe's checkpoint with its figures (its card is written last)."""
+    try:
+        stored = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return stored == asdict(recipe) and all((folder / file).is_file() for file in ("figures.json", "MODEL_CARD.md"))
+
+
 def measure(lab: Loaded, trained: Trained) -> dict[str, Any]:
     """Write `figures.json` and `MODEL_CARD.md` beside the weights, and return the figures."""
     figures = {"training": _training(trained), **evaluate(lab), "small": evaluate(lab, *SMALL, ablate=False)}
@@ -59,7 +109,7 @@ def measure(lab: Loaded, trained: Trained) -> dict[str, Any]:
 
 def write_card(lab: Loaded, recipe: Recipe, figures: dict[str, Any]) -> None:
     """Write `MODEL_CARD.md`; runs with other seeds are taken from `seeds.json` beside it, where there is one."""
-    seeds = lab.folder / "seeds.json"
+    seeds = lab.folder / SEEDS
     others = json.loads(seeds.read_text(encoding="utf-8")) if seeds.is_file() else None
     size = (lab.folder / "model.safetensors").stat().st_size
     _write(lab.folder / "MODEL_CARD.md", card(recipe, figures, size, lab.model.num_parameters(), others))
@@ -67,9 +117,12 @@ def write_card(lab: Loaded, recipe: Recipe, figures: dict[str, Any]) -> None:
 
 def summary(figures: dict[str, Any]) -> dict[str, float]:
     """The chief figures, for a line."""
-    heads, off = figures["heads"], figures["switched_off"]
+    senses, heads, off = figures["senses"], figures["heads"], figures["switched_off"]
     return {
-        "accuracy": figures["senses"]["accuracy"],
+        "accuracy": senses["accuracy"],
+        "accuracy_at_the_worst_distance": min(senses["accuracy_by_distance"].values()),
+        "accuracy_where_nothing_decides": senses["accuracy_where_nothing_decides"],
+        "accuracy_with_attention_off": senses["accuracy_with_attention_off"],
         "cue_from_the_word": figures["cue"]["from_the_ambiguous_word"]["score"],
         "cue_from_the_predicting_row": figures["cue"]["from_the_row_that_predicts"]["score"],
         "previous_token": heads["previous_token"][0]["score"],
@@ -82,7 +135,7 @@ def summary(figures: dict[str, Any]) -> dict[str, float]:
 
 def chief_figures(folder: Path) -> str:
     """The chief figures of the checkpoint in `folder`, one a line."""
-    figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    figures = read_figures(folder)
     lines = [f"{value:8.4f}  {name.replace('_', ' ')}" for name, value in summary(figures).items()]
     by_distance = ", ".join(f"{key}: {value:.2f}" for key, value in figures["senses"]["accuracy_by_distance"].items())
     return "\n".join([*lines, f"accuracy by distance in words  {by_distance}"])
