@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     train = add("train", _train, "Train a model of the course, measure it, and write its folder.")
     train.add_argument("name", nargs="?", default="lab", metavar="NAME", help="lab or lab-no-positions (lab)")
     train.add_argument("--seed", type=int, help="instead of the model's own; needs --out")
+    train.add_argument("--seeds", type=int, metavar="N", help="train with N seeds, into --out, and compare them")
     train.add_argument("--steps", type=int, help="fewer steps, for trying out; needs --out")
     train.add_argument("--out", type=Path, metavar="FOLDER", help="write here, not over the model that ships")
     models = add("models", _models, "Show which models are on this machine, or add one.")
@@ -180,8 +181,14 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from attention_lab.models.making import chief_figures, make
+    from attention_lab.models.making import chief_figures, make, make_seeds
 
+    if options.seeds is not None:
+        if options.out is None or options.seed is not None or options.steps is not None:
+            raise Usage("--seeds needs --out FOLDER, and neither --seed nor --steps beside it")
+        shipped = make_seeds(options.name, options.seeds, options.out)
+        print(f"wrote {_from_here(shipped / 'seeds.json')}; MODEL_CARD.md beside it compares them.")
+        return 0
     folder = make(options.name, options.seed, options.steps, options.out)
     print(chief_figures(folder))
     print(f"wrote {_from_here(folder)}; MODEL_CARD.md in it has all figures.")
