@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,17 @@ def test_a_wrong_answer_is_replaced_so_that_the_chapter_goes_on(capsys: pytest.C
     out = capsys.readouterr().out
     assert "✗ running_mean: not yet" in out
     assert "works in the rest of the chapter with ours" in out
+
+
+def test_a_function_under_a_second_decorator_is_replaced_in_the_learners_cell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names: dict[str, Any] = {"exercise": exercise, "contextmanager": contextmanager}
+    blank = "def running_mean(x):\n    raise NotImplementedError\n"
+    exec(compile(f"@exercise\n@contextmanager\n{blank}", "<cell>", "exec"), names)
+    assert "Nothing written yet." in capsys.readouterr().out
+    contextlib_names = contextmanager.__globals__
+    assert "running_mean" not in contextlib_names and np.allclose(names["running_mean"](np.ones((3, 2))), 1.0)
 
 
 def test_strict_mode_binds_the_right_one_and_then_raises(monkeypatch: pytest.MonkeyPatch) -> None:

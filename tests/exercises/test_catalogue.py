@@ -15,7 +15,7 @@ from attention_lab.authoring.build import exercise_name, question_name
 from attention_lab.checking import judge
 from attention_lab.checking.questions import judge_answer
 from attention_lab.checking.score import Score, score
-from attention_lab.exercises import PROPERTIES, exercises, questions
+from attention_lab.exercises import PROPERTIES, Fn, exercises, questions
 
 COURSE = Path(__file__).parents[2]
 SEEDS = range(3)
@@ -65,9 +65,13 @@ def test_every_mistake_is_told_in_one_sentence_and_asks_a_question(name: str) ->
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_cases_are_the_same_for_a_seed_and_differ_between_seeds(name: str) -> None:
+    def numbers(arg: object) -> list[object]:
+        return list(arg.params.values()) if isinstance(arg, Fn) else [arg]
+
     def arrays(seed: int) -> list[np.ndarray]:
         cases = exercises()[name].cases(np.random.default_rng(seed))
-        return [np.asarray(a) for case in cases for a in case.args if isinstance(a, (np.ndarray, int, float))]
+        found = [a for case in cases for arg in case.args for a in numbers(arg)]
+        return [np.asarray(a) for a in found if isinstance(a, (np.ndarray, int, float))]
 
     assert all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(arrays(1), arrays(1), strict=True))
     assert any(not np.array_equal(a, b) for a, b in zip(arrays(1), arrays(2), strict=False))

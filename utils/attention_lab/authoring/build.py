@@ -99,7 +99,7 @@ def _clean(cell: NotebookNode) -> dict[str, Any]:
 
 def exercise_name(source: str) -> str | None:
     """The name of the function or class under `@exercise` in a cell, or None."""
-    match = re.search(r"^@exercise\s*\n(?:def|class)\s+(\w+)", source, re.MULTILINE)
+    match = re.search(r"^@exercise\s*\n(?:@.*\n)*(?:def|class)\s+(\w+)", source, re.MULTILINE)
     return match.group(1) if match else None
 
 

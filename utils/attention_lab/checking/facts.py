@@ -69,6 +69,10 @@ def _parameters(candidate: Callable[..., Any]) -> tuple[tuple[str, str, bool], .
 
 
 def _begun(candidate: Any) -> bool:
+    try:
+        candidate = inspect.unwrap(candidate)  # under @contextmanager, say
+    except Exception:  # wrapped around itself; and a learner's attribute may do anything
+        return False
     code = getattr(candidate, "__code__", None)
     if not inspect.iscode(code):
         return False

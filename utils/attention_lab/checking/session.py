@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -145,6 +147,8 @@ def _stand_in(candidate: Any, reference: Any) -> Any:
 
 def _namespace(candidate: Any) -> dict[str, Any]:
     """Where the cell that defined `candidate` keeps its names."""
+    with contextlib.suppress(Exception):  # under @contextmanager the learner's function is the one inside
+        candidate = inspect.unwrap(candidate)
     names = getattr(candidate, "__globals__", None)
     if isinstance(names, dict):
         return names
