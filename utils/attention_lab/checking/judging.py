@@ -30,6 +30,7 @@ from attention_lab.exercises import exercises
 from attention_lab.exercises.model import Case, Exercise, Mistake
 
 NOTHING_YET = "Nothing written yet."
+STOPPED = "It was stopped before it gave an answer: does a loop in it ever end?"
 STILL_THERE = "Something is written, and every call still ends at a line that raises NotImplementedError."
 
 Status = Literal["passed", "not_started", "raised", "wrong"]
@@ -199,7 +200,7 @@ def _interrupted(exercise: Exercise, got: Outcome, case: Case) -> Verdict:
     return Verdict(
         exercise.name,
         "raised",
-        message="It was stopped before it gave an answer: does a loop in it ever end?",
+        message=STOPPED,
         question="What changes from one turn of the loop to the next, and when is it enough?",
         call=call_text(exercise, case),
         line=_line(got),

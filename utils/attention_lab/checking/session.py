@@ -8,6 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from attention_lab.checking.card import Block, Card, card_of
@@ -31,6 +32,40 @@ class Unsolved(Exception):
 
     def _render_traceback_(self) -> list[str]:
         return self.card.text().splitlines()
+
+
+@dataclass
+class Own:
+    """What a learner wrote: the object under `@exercise` or the value given to `answer`, right or not.
+
+    Attributes:
+        thing: the object or value itself, never what stands in for it.
+        verdict: what was said of it; None while it is judged, and when that was broken off.
+    """
+
+    thing: Any
+    verdict: Verdict | None = None
+
+
+#: What was written last, by exercise and question. Check cells judge this (see `check_cells`).
+_own: dict[str, Own] = {}
+
+#: Exercises that are being judged. Ours does not answer for these, or it would be judged in place of the learner's.
+_being_judged: list[str] = []
+
+
+def own(name: str) -> Own | None:
+    """What the learner wrote last under that name in this process; None when there was nothing."""
+    return _own.get(name)
+
+
+def judge_own(name: str, candidate: Any, seed: int = 0, reveal: bool = True) -> Verdict:
+    """`judge`, while our stand-in of that name refuses to be called."""
+    _being_judged.append(name)
+    try:
+        return judge(name, candidate, seed, reveal=reveal)
+    finally:
+        _being_judged.remove(name)
 
 
 def strict() -> bool:
@@ -85,11 +120,12 @@ def exercise(candidate: T) -> T:
         wanted = find(name)
     except KeyError as error:
         raise Unsolved(Card(name or "exercise", "wrong", [Block(_sentence(error))])) from None
-    verdict = judge(name, candidate)
+    _own[name] = Own(candidate)
+    verdict = _own[name].verdict = judge_own(name, candidate)
     if verdict.passed:
         _settle(verdict, [])
         return candidate
-    stand_in = _stand_in(candidate, wanted.reference)
+    stand_in = _stand_in(name, wanted.reference, candidate)
     _namespace(candidate)[name] = stand_in
     _settle(verdict, _help(name, verdict))
     return stand_in
@@ -133,16 +169,32 @@ def _help(name: str, verdict: Verdict) -> list[Block]:
     return [Block(f'Stuck? hint("{name}"). {stand_in}', "note")]
 
 
-def _stand_in(candidate: Any, reference: Any) -> Any:
+def _stand_in(name: str, reference: Any, looks_like: Any) -> Any:
     if isinstance(reference, type):
         return reference
 
-    @functools.wraps(candidate, updated=())
+    @functools.wraps(looks_like, updated=())
     def stand_in(*args: Any, **kwargs: Any) -> Any:
+        if name in _being_judged:
+            raise RuntimeError(
+                f"this calls our {name}, which stands in until yours is right; yours has to do it itself"
+            )
         return reference(*args, **kwargs)
 
-    setattr(stand_in, _OURS, candidate.__name__)
+    stand_in.__name__ = name
+    setattr(stand_in, _OURS, name)
     return stand_in
+
+
+def fill_in(name: str) -> None:
+    """Put ours under the name of an exercise that a notebook has not defined, so that what follows works."""
+    if "IPython" in sys.modules:
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None and name not in shell.user_ns:
+            reference = find(name).reference
+            shell.user_ns[name] = _stand_in(name, reference, reference)
 
 
 def _namespace(candidate: Any) -> dict[str, Any]:
@@ -169,6 +221,7 @@ def answer(name: str, value: Any) -> None:
         verdict = judge_answer(name, value)
     except KeyError as error:
         raise Unsolved(Card(str(name), "wrong", [Block(_sentence(error))])) from None
+    _own[name] = Own(value, verdict)
     more = []
     if verdict.status == "not_started":
         more = [Block("Put your answer in place of the three dots and run the cell.", "note")]
