@@ -19,7 +19,7 @@ from PIL import Image
 
 import attention_lab
 from attention_lab.figures import bar_chart, heat_map, line_chart, picture, side_by_side
-from attention_lab.figures.base import cell_number, ink_on, new_figure, short_number, tell_apart
+from attention_lab.figures.base import CellNumbers, cell_number, ink_on, new_figure, short_number, tell_apart
 
 #: Not symmetric: exchanging rows and columns, or turning either round, gives another picture.
 QUERIES = ("bank", "left")
@@ -51,8 +51,14 @@ def test_each_cell_has_the_colour_and_the_number_of_its_value(row, column):
     image = pixels(drawn.png())
     expected = np.array(colormaps["viridis"](PATTERN[row, column])[:3]) * 255
     assert np.abs(image[image.shape[0] - 1 - int(y), int(x)] - expected).max() <= 2
-    numbers = {text.get_position(): text.get_text() for text in ax.texts}
-    assert numbers[column, row] == f"{PATTERN[row, column]:.2f}"
+    (numbers,) = (artist for artist in ax.collections if isinstance(artist, CellNumbers))
+    assert numbers.words[row * len(KEYS) + column] == f"{PATTERN[row, column]:.2f}"
+    assert tuple(numbers.get_offsets()[row * len(KEYS) + column]) == (column, row)
+    box = ax.transData.transform([(column - 0.3, row + 0.2), (column + 0.3, row - 0.2)]).round().astype(int)
+    (left, bottom), (right, top) = box
+    cell = image[image.shape[0] - top : image.shape[0] - bottom, left:right]
+    ink = ink_on(colormaps["viridis"], PATTERN[row, column], 0, 1)
+    assert cell.min() < 40 if ink == "black" else cell.min(axis=-1).max() > 215, "the number is drawn in its ink"
 
 
 def test_the_alt_text_names_what_each_row_looks_at_most():
@@ -80,7 +86,8 @@ def test_a_word_that_stands_twice_is_told_apart():
 def test_numbers_stand_in_the_cells_up_to_twelve_by_twelve():
     for size, expected in ((12, 144), (13, 0)):
         drawn = picture(heat_map(["w"] * size, ["w"] * size, "t"), np.eye(size))
-        assert len(drawn.figure.axes[0].texts) == expected
+        numbers = [artist for artist in drawn.figure.axes[0].collections if isinstance(artist, CellNumbers)]
+        assert sum(len(artist.get_paths()) for artist in numbers) == expected
 
 
 @given(st.floats(0, 1))
