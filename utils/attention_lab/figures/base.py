@@ -251,7 +251,7 @@ class CellNumbers(PathCollection):
         """Put T · S words into the cells, each in its ink."""
         self.words = words
         self.set_paths([_letters(word, self._size) for word in words])
-        self.set_facecolors(inks)
+        self.set_facecolor(inks)
 
 
 @functools.lru_cache(maxsize=4096)
