@@ -132,18 +132,36 @@ class LocalCaller:
         if failure is not None:
             return replace(failed(failure, self.candidate), changed=changed, after=after)
         return Outcome(
-            value=plain_result(value, self.framework),
+            value=plain_result(value, self.framework, "" if self.reference else case.script),
             changed=changed,
             after=after,
             shares=tuple(names[i] for i in shared),
         )
 
 
-def plain_result(value: Any, framework: str) -> Any:
-    """A result as plain data. A tensor is no array: what the rest of a NumPy chapter does with it may fail."""
+def plain_result(value: Any, framework: str, script: str = "") -> Any:
+    """A result as plain data, where an array is no tensor and a tensor no array: what the rest of a chapter does with
+    it may fail.
+
+    Args:
+        value: the result.
+        framework: "numpy" or "torch", what arguments were made of.
+        script: how a learner's object was called; what other scripts than "call" hand back is theirs.
+    """
     if framework == "numpy" and origin(value) == ("torch", "Tensor"):
         return Foreign("torch.Tensor", "a tensor of PyTorch")
+    if framework == "torch" and script == "call":
+        return _only_tensors(value, plain(value))
     return plain(value)
+
+
+def _only_tensors(value: Any, found: Any) -> Any:
+    """What `plain` made of a result, but for arrays of NumPy, also those in a tuple or a list."""
+    if type(value) is np.ndarray:
+        return Foreign("array of NumPy", "an array of NumPy, not a tensor")
+    if type(found) in (tuple, list):
+        return type(found)(_only_tensors(each, kept) for each, kept in zip(value, found, strict=True))
+    return found
 
 
 def altered(old: Any, new: Any) -> bool:

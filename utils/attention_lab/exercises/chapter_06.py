@@ -1613,9 +1613,11 @@ def _not_above(T: int, S: int | None = None) -> Tensor:
     return torch.triu(torch.ones(T, S), diagonal=S - T + 1) == 0
 
 
-def _array_mask(T: int, S: int | None = None) -> np.ndarray:
+def _array_mask(T: int, S: int | None = None) -> Tensor:
+    import torch
+
     S = T if S is None else S
-    return np.tri(T, S, S - T, dtype=bool)
+    return torch.from_numpy(np.tri(T, S, S - T, dtype=bool))
 
 
 _MASK = Exercise(
@@ -1631,7 +1633,7 @@ _MASK = Exercise(
         "two loops": _loop_mask,
         "the last rows of a square": _last_rows,
         "not above the diagonal": _not_above,
-        "a NumPy array": _array_mask,
+        "NumPy's triangle, as a tensor": _array_mask,
     },
     hints=(
         "Which words has the row that asks read so far, itself among them?",
