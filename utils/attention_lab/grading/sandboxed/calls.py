@@ -85,7 +85,7 @@ def _one(candidate: Callable[..., Any], call: Call) -> dict[str, Any]:
     except BaseException as error:  # SystemExit and KeyboardInterrupt are outcomes, too
         told = {key: said for key, said in vars(caller.failed(error, candidate)).items() if said}
     else:
-        told = {"value": caller.plain_result(value, call.framework)}
+        told = {"value": caller.plain_result(value, call.framework, call.script)}
         if shared := [i for i, new in enumerate(given) if _may_share(value, new) and caller.shares_memory(value, new)]:
             names = caller.parameter_names(candidate, len(given))
             told["shares"] = tuple(names[i] for i in shared)
