@@ -16,6 +16,7 @@ SLOW = (
     "test_chapters_in_browser.py",
     "test_explore_in_browser.py",
     "test_style.py",
+    "test_nbgrader.py",
 )
 
 

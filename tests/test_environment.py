@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TEST_EXTRA = PROJECT["optional-dependencies"]["test"]
+NBGRADER_EXTRA = PROJECT["optional-dependencies"]["nbgrader"]
 
 #: conda-forge's names where they are not the index's own (after `_` and `-` are made one).
 CONDA_NAMES = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base"}
@@ -131,8 +132,12 @@ def pins(names: list[str], system: str, python: str) -> dict[str, str]:
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(
     ("wanted", "names"),
-    [(PROJECT["dependencies"], ["course.txt"]), (TEST_EXTRA, ["course.txt", "test.txt"])],
-    ids=["course", "test"],
+    [
+        (PROJECT["dependencies"], ["course.txt"]),
+        (TEST_EXTRA, ["course.txt", "test.txt"]),
+        (NBGRADER_EXTRA, ["course.txt", "nbgrader.txt"]),
+    ],
+    ids=["course", "test", "nbgrader"],
 )
 def test_every_requirement_is_locked_inside_its_range(wanted, names, system, python):
     locked = pins(names, system, python)
@@ -143,7 +148,9 @@ def test_every_requirement_is_locked_inside_its_range(wanted, names, system, pyt
 
 
 def test_the_locks_bring_no_gpu_companions_no_hashes_and_one_torch():
-    text = "".join((ROOT / "locks" / name).read_text(encoding="utf-8") for name in ("course.txt", "test.txt"))
+    text = "".join(
+        (ROOT / "locks" / name).read_text(encoding="utf-8") for name in ("course.txt", "test.txt", "nbgrader.txt")
+    )
     assert not re.search(r"^(nvidia|cuda|triton)", text, flags=re.MULTILINE)
     assert "--hash" not in text
     assert re.findall(r"^torch.*$", text, flags=re.MULTILINE) == ["torch==2.13.0"]
@@ -228,8 +235,9 @@ def test_our_jupyterlab_settings_are_ones_that_jupyterlab_knows():
             assert isinstance(value, {"boolean": bool, "string": str}[schema[key]["type"]])
 
 
-def test_the_continuous_integration_calls_the_readmes_command_and_demands_a_browser():
+def test_the_continuous_integration_calls_the_readmes_command_and_demands_a_browser_and_nbgrader():
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(r'^exec python3 course\.py test .*"\$@"$', text, re.MULTILINE)
     assert "export ATTENTION_LAB_REQUIRE_BROWSER=1" in text
+    assert "export ATTENTION_LAB_REQUIRE_NBGRADER=1" in text
     assert "set -euo pipefail" in text
