@@ -31,15 +31,14 @@ from tqdm.auto import tqdm
 
 import attention_lab.lesson as lesson
 from attention_lab import answer, exercise, hint, progress
-from attention_lab.exercises import exercises
 from attention_lab.figures import chapter_05 as charts
 from attention_lab.figures import picture
+from attention_lab.microscope import influence_map  # that of chapter 04, for tensors
 from attention_lab.training import deciding
 from attention_lab.widgets import Choice, PatternData, PatternView, Slider, explore
 
 torch.set_num_threads(1)
 np.set_printoptions(precision=3, suppress=True)
-influence_map = exercises()["influence_map"].reference  # the microscope of chapter 04
 
 # %% [markdown]
 # ## One row, three matrices
@@ -138,7 +137,7 @@ def match_form(x, W_q, W_k):
 
 # %% tags=["nbval-check-output", "claim-C12"]
 print((W_q @ W_k.T).numpy())
-one_sided, mutual = match_form(x, W_q, W_k), x @ (W_q @ W_k.T + W_k @ W_q.T) @ x.mT / 8**0.5
+one_sided, mutual = match_form(x, W_q, W_k), x @ (W_q @ W_k.T + W_k @ W_q.T) @ x.mT / 2 / 2**0.5
 for name, scores in (("W_q W_kᵀ", one_sided), ("made symmetric", mutual)):
     pattern = scores.softmax(-1)
     print(f"{name}: bank for boat {scores[4, 1]:.2f}, boat for bank {scores[1, 4]:.2f};", end=" ")
@@ -152,7 +151,8 @@ print("same scores:", torch.allclose(one_sided, match_form(x, W_q @ turn, W_k @ 
 # for both jobs M would be symmetric: nobody could look without being looked at, score for score.
 #
 # The last line turns all queries and keys by one angle. All of them change, and no score does. No number of a query
-# means anything by itself; what counts is M, how two views fit. Its rank is d_k at most: a head asks few things.
+# means anything by itself; what counts is M, how two views fit. However wide the rows, M compares them in d_k
+# directions at most (that is its *rank*): a head asks few things.
 #
 # ## A head is trained
 #
@@ -163,8 +163,9 @@ print("same scores:", torch.allclose(one_sided, match_form(x, W_q @ turn, W_k @ 
 table = torch.tensor(deciding.table())  # (V, d) = (60, 64): fixed rows, never trained
 shown = deciding.sentences(np.random.default_rng(1), batch=1, length=16, asked=2)
 print(table.shape, deciding.in_words(shown.ids[0]))
-for place, sense in zip(shown.asked[0], shown.answers[0], strict=True):
-    print(deciding.VOCABULARY[shown.ids[0, place]], {1.0: "nature", 0.5: "undecided", 0.0: "made"}[sense])
+for place, by, sense in zip(shown.asked[0], shown.deciding[0], shown.answers[0], strict=True):
+    word, other = (deciding.VOCABULARY[shown.ids[0, at]] for at in (place, by))
+    print(f"{word}: undecided" if sense == 0.5 else f"{word}: {'nature' if sense else 'made'}, by {other}")
 
 # %% [markdown]
 # The head is yours. Its values are one number wide, so that the blend of an ambiguous word *is* the answer: above 0 for
@@ -305,8 +306,8 @@ for length in (32, 128, 512):
     print(f"{length:3} words: weight {weight:.2f}, decided rightly {right:.2f}")
 
 # %% [markdown]
-# Training saw 32 words, at most 31 apart. At 200 back no digit differs, for the same words are compared. What does cost
-# is *length*: every further word takes a small share.
+# Training saw 32 words, at most 31 apart. At 200 back no printed digit differs, for the same words are compared. What
+# does cost is *length*: every further word takes a small share.
 #
 # ## On the axes of chapter 02
 #
@@ -328,12 +329,13 @@ for kind, parameters, cpu in charts.costs():
 
 # %% [markdown]
 # On the left attention is *not* better than the LSTM: both recall one item from any distance, and so does the plain
-# network after 3200 steps. Attention is early: 100 steps are enough. On the right it stands alone. To be fair:
+# network after 3200 steps. Attention is early: 100 steps are enough (the LSTM was measured after 800 only). On the
+# right it stands alone. To be fair:
 #
 # - **Equal:** parameters within 2 %, stories, batches, steps. Distances of 80 and 160 are beyond what training had.
 # - **Not equal: memory.** The LSTM carries 128 numbers through a story of any length. Attention keeps all rows, and
 #   compares each with each.
-# - **Time:** on one core a training step costs about the same here; in longer stories attention's share grows faster.
+# - **Time:** on one core a training step costs about the same here; in longer stories that changes (chapter 10).
 # - **Size:** a head of width 16, with 3152 parameters, does as well. The wide one is there for equality.
 # - **The task suits attention:** one look at the row with the same name is enough, and order plays no part. Learning
 #   rates are those of chapter 02, 0.003 for attention and LSTM, 0.001 for the plain network, searched no further.
@@ -371,10 +373,10 @@ for step in (0, 200):
 answer("05_bug_reshape", "scrambles words")
 
 # %% tags=["nbval-check-output"]
-q, k, _ = (view.numpy() for view in project_qkv(x, W_q, W_k, W_v))
+q, k, _ = project_qkv(x, W_q, W_k, W_v)
 for name, turned in (("turned", lambda k: k.T), ("reshaped", lambda k: k.reshape(2, 5))):
     columns = influence_map(lambda k, turned=turned: (q @ turned(k)).T, k)
-    print(f"{name}: key 0 moves the scores for words {np.flatnonzero(columns[:, 0]).tolist()}")
+    print(f"{name}: key 0 moves the scores for words {columns[:, 0].nonzero().flatten().tolist()}")
 
 # %% [markdown]
 # The key of word 0 should move the scores for word 0. Reshaped, it moves those for words 0 and 1: a column holds

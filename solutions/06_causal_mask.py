@@ -32,6 +32,7 @@ from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_06 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import W_K, W_Q, W_V, WORDS, rows
+from attention_lab.microscope import influence_map  # that of chapter 04, for tensors
 from attention_lab.training import next_word
 from attention_lab.waiting import Chain
 from attention_lab.widgets import PatternData, PatternView, Slider, Toggle, explore
@@ -172,17 +173,18 @@ scores = q @ k.T / 2**0.5
 after = scores.softmax(-1) * mask
 before = scores.masked_fill(~mask, float("-inf")).softmax(-1)
 zeros = (scores * mask).softmax(-1)
-for name, one in (("after it", after), ("before it", before), ("zeros, not -inf", zeros)):
+divided = after / after.sum(-1, keepdim=True)
+for name, one in (("after it", after), ("and divided", divided), ("before it", before), ("zeros, not -inf", zeros)):
     print(f"{name:15} rows sum to {one.sum(-1).numpy().round(3)}, left gives bank {one[2, 4]:.3f}")
 
 # %%
 picture(charts.too_late_chart(WORDS), (after.numpy(), before.numpy()), size=(9.6, 3.6))
 
 # %% [markdown]
-# After the softmax a row loses the weight of what is hidden and never gets it back: 0.295 is all that *left* has. (To
-# divide each row by its new sum is right again: it gives the same as masking before.) A score of *zero* hides nothing,
-# since exp(0) is 1: *left* still gives *bank* 0.178. Only −∞, before the softmax, gives exactly 0 and rows that sum
-# to 1.
+# After the softmax a row loses the weight of what is hidden and never gets it back: 0.295 is all that *left* has.
+# Divided by its new sum, a row is right again, unless a hidden score was so large that nothing is left of the rest. A
+# score of *zero* hides nothing, since exp(0) is 1: *left* still gives *bank* 0.178. With −∞, before the softmax, hidden
+# words get exactly 0 and rows sum to 1.
 #
 # ## Rows with nothing to look at
 #
@@ -260,7 +262,7 @@ def head(x):
     return causal_attention(*(x @ torch.tensor(W) for W in (W_Q, W_K, W_V)))
 
 
-print(charts.influence_map(head, x).int())
+print(influence_map(head, x).int())
 print(f"left gives bank {masked_pattern(scores, causal_mask(5))[2, 4]:.3f}")
 
 # %% [markdown]
@@ -355,7 +357,7 @@ print(masked_pattern(centred @ torch.tensor(W_Q) @ (centred @ torch.tensor(W_K))
 answer("06_bug", "looks ahead")
 
 # %% tags=["nbval-check-output"]
-print(charts.influence_map(head_1, x).int())
+print(influence_map(head_1, x).int())
 
 # %% [markdown]
 # The mean runs over the words, so each row holds a little of every other before any mask comes. A pattern shows one
@@ -374,6 +376,8 @@ print(charts.influence_map(head_1, x).int())
 # - *"The mask makes it a language model."* It keeps training honest; a model that writes has nothing ahead to look at.
 # - *"A mask in the first layer is enough."* Each layer without one looks ahead by itself.
 # - *"Attention writes all words at once."* It trains on all at once.
+# - *"Attention has to be masked like this."* A model that only reads looks both ways, as BERT does; and where keys and
+#   values come from another, finished text (*cross-attention*, in translation), all of it may be seen.
 #
 # ## Where it leads
 #

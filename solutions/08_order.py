@@ -14,11 +14,11 @@
 # # 08 · Order
 #
 # *The dog bit the man* and *the man bit the dog* have the same words. Does attention know the difference? You
-# shuffle a sentence and measure, then give words a place in three ways.
+# shuffle a sentence and measure, then give words a place: by a mask, by codes that are added, by rotation.
 #
 # - **At its end** you can say what a shuffle does to attention, measure it for any function of rows, and write both
 #   usual ways to tell positions: codes that are added, and rotation.
-# - **Time:** 35 minutes.
+# - **Time:** 40 minutes.
 # - **You need:** chapters 04 and 06; sine and cosine.
 # - **Letters:** B sentences in a batch, T rows, d width of a row, d_k width of a query or key, T_max rows of a table of
 #   positions. `…` stands for any leading axes.
@@ -32,6 +32,7 @@ from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_08 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, W_K, W_Q, W_V, WORDS, rows
+from attention_lab.models import load
 from attention_lab.widgets import PatternData, PatternView, Slider, explore
 
 torch.set_num_threads(1)
@@ -231,6 +232,28 @@ print("first and second the, codes added:", head(told)[0].numpy(), head(told)[3]
 print(f"gap: {equivariance_gap(lambda x: head(add_positions(x[None], table)[0]), x, perm):.3f}")
 
 # %% [markdown]
+# ### Question: one row for all
+#
+# A table can also be *learned*, as the rows of words are: in GPT-2, and in the lab model of chapter 07, whose head 0.3
+# gives the word before 0.71. Now all its positions get one and the same row. What becomes of the 0.71:
+# `"it stays"`, `"it falls to an even share"`, `"it becomes 1"`?
+
+# %%
+answer("08_one_row", "it falls to an even share")
+
+# %% tags=["nbval-check-output"]
+lab = load("lab")  # some seconds
+learned = lab.model.transformer.wpe.weight.detach()  # (T_max, d) = (128, 64)
+one_row, shuffled = learned[1].expand_as(learned), learned[charts.some_order(len(learned))]
+for name, rows_told in (("learned", learned), ("one row for all", one_row), ("shuffled", shuffled)):
+    pattern = charts.pattern_of_head(lab, rows_told, layer=0, head=3)  # (T, T), 8 random words, twice
+    print(f"{name:15} weight on the word before: {pattern.diagonal(-1).mean():.2f}")
+print(f"{'an even share':15} {sum(1 / (t + 1) for t in range(1, len(pattern))) / (len(pattern) - 1):27.2f}")
+
+# %% [markdown]
+# In random words the head found the word before by its position alone. Learned rows end with the table: there is none
+# for position 128, and your `ValueError` says so.
+#
 # ## Find the bug
 #
 # ### Question: bug in a batch

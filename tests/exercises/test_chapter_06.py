@@ -14,6 +14,7 @@ from attention_lab.exercises import exercises
 from attention_lab.figures import chapter_06 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import W_K, W_Q, W_V, WORDS, rows
+from attention_lab.microscope import influence_map
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -234,8 +235,8 @@ def test_the_microscope_sees_a_triangle_and_what_a_mean_over_the_words_does():
         return SOLVED["causal_attention"](*(x @ torch.tensor(W) for W in (W_Q, W_K, W_V)))
 
     before = x.clone()
-    assert torch.equal(charts.influence_map(causal, x), torch.ones(5, 5).tril().bool())
-    assert charts.influence_map(lambda x: causal(x - x.mean(0)), x).all()
+    assert torch.equal(influence_map(causal, x), torch.ones(5, 5).tril().bool())
+    assert influence_map(lambda x: causal(x - x.mean(0)), x).all()
     assert torch.equal(x, before)
 
 
@@ -243,7 +244,7 @@ def test_the_influence_map_is_that_of_chapter_04():
     x = np.random.default_rng(0).standard_normal((4, 3))
     fourth = exercises()["influence_map"].reference
     for f in (lambda x: x[::-1] if isinstance(x, np.ndarray) else x.flip(0), lambda x: x.cumsum(0), lambda x: x * 0):
-        assert np.array_equal(charts.influence_map(f, torch.tensor(x)).numpy(), fourth(f, x))
+        assert np.array_equal(influence_map(f, torch.tensor(x)).numpy(), fourth(f, x))
 
 
 def explored() -> dict:

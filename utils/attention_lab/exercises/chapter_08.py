@@ -338,6 +338,12 @@ def _as_tensor(values: np.ndarray) -> Tensor:
     return torch.from_numpy(values)
 
 
+def _table_in_numpy(T: int, d: int) -> np.ndarray:
+    angles = np.arange(T)[:, None] / 10000 ** (2 * (np.arange(d) // 2) / d)
+    angles[:, 0::2], angles[:, 1::2] = np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])
+    return angles
+
+
 def _odd_width_grows(T: int, d: int) -> Tensor:
     """A sine and a cosine for each pair, whether there is room for the last or not."""
     return _table_template(T, d + d % 2, exponent="right") if d % 2 == 0 else _padded(T, d)
@@ -1287,6 +1293,12 @@ _TABLE_MISTAKES = [
         _EXPONENT,
         exponent="last pair at the end",
     ),
+    _answer(
+        "array_of_numpy",
+        "Your table is an array of NumPy: the next cell adds it to tensors.",
+        "Which function of torch makes a tensor of an array?",
+        _table_in_numpy,
+    ),
 ]
 
 _AXIS = "Two sentences stand in the batch. Should word 0 of the second get the same code as word 0 of the first?"
@@ -1754,12 +1766,6 @@ def _as_complex(T: int, d: int) -> Tensor:
     return torch.stack([turned.imag, turned.real], dim=-1).flatten(1)[:, :d]
 
 
-def _table_in_numpy(T: int, d: int) -> np.ndarray:
-    angles = np.arange(T)[:, None] / 10000 ** (2 * (np.arange(d) // 2) / d)
-    angles[:, 0::2], angles[:, 1::2] = np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])
-    return angles
-
-
 def _checked(tokens: Tensor, table: Tensor) -> int:
     T = tokens.size(1)
     if table.size(0) < T:
@@ -1893,7 +1899,6 @@ _SINUSOIDS = Exercise(
         "as in tutorials, single precision": _tutorial,
         "shifted sines": _shifted_sines,
         "complex numbers": _as_complex,
-        "NumPy": _table_in_numpy,
     },
     hints=(
         "Columns 2i and 2i + 1 are sine and cosine of one angle. Which?",
@@ -2014,6 +2019,21 @@ _SAME = Question(
     hints=("x + c, shuffled, is x shuffled, + c.",),
 )
 
+_ONE_ROW = Question(
+    name="08_one_row",
+    chapter="08",
+    prompt="Head 0.3 gives 0.71 to the word before. All positions get the same learned row: what becomes of the 0.71?",
+    right="it falls to an even share",
+    because="What is the same for all words tells no place, and from the words alone nobody knows which came before.",
+    choices=("it stays", "it falls to an even share", "it becomes 1"),
+    wrong={
+        "it stays": "By what does a query tell the word before from the others, when all carry the same code?",
+        "it becomes 1": "Which key would stand out so far, when all carry the same code?",
+    },
+    otherwise="What can a score tell of places when all words carry the same code?",
+    hints=("Think of the question about the same code for all words: what could stand out then?",),
+)
+
 _SHIFT = Question(
     name="08_shift",
     chapter="08",
@@ -2051,4 +2071,4 @@ _BUG = Question(
     hints=("Give it tokens of zeros and look at what comes back.",),
 )
 
-QUESTIONS: tuple[Question, ...] = (_SHUFFLED, _MEAN_ROW, _LAST, _SAME, _BUG, _SHIFT)
+QUESTIONS: tuple[Question, ...] = (_SHUFFLED, _MEAN_ROW, _LAST, _SAME, _ONE_ROW, _BUG, _SHIFT)

@@ -1,4 +1,4 @@
-"""Charts of chapter 06: two losses and what is possible, a pattern masked too late, and who moves whom.
+"""Charts of chapter 06: two losses and what is possible, and a pattern masked too late.
 
 Letters: T rows that ask, S rows that are asked, d width of a row.
 """
@@ -69,26 +69,6 @@ def too_late_chart(words: Sequence[str]) -> Chart:
         heat_map(words, words, row_sums("After the softmax")),
         heat_map(words, words, row_sums("Before it")),
     )
-
-
-def influence_map(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """The microscope of chapter 04 for tensors: True where changing input row j moves output row i.
-
-    Args:
-        f: (T, d) → (T, d').
-        x: (T, d); left as it was.
-
-    Returns:
-        bool (T, T).
-    """
-    import torch
-
-    base, moved = f(x.clone()), torch.zeros(len(x), len(x), dtype=torch.bool)
-    for j in range(len(x)):
-        changed = x.clone()
-        changed[j] += torch.linspace(1, 2, x.shape[1], dtype=x.dtype)
-        moved[:, j] = (f(changed) != base).any(dim=-1)
-    return moved
 
 
 def conventions(mask: Tensor, words: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ from attention_lab.figures.base import Chart, bar_chart, heat_map, line_chart, s
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from attention_lab.models import Loaded
+
 #: The positions from which the second panel of `codes_chart` measures.
 STARTS = (0, 10, 20)
 
@@ -95,3 +97,32 @@ def gaps_data(gaps: Mapping[str, Sequence[float]]) -> dict[str, float]:
 def _gaps_title(gaps: Mapping[str, float]) -> str:
     silent = [name for name, gap in gaps.items() if gap == 0]
     return f"Blind to order: {', '.join(silent)}" if silent else "Each of them tells order"
+
+
+def some_order(length: int, seed: int = 0) -> Tensor:
+    """A random order of positions, (length,)."""
+    import torch
+
+    return torch.from_numpy(np.random.default_rng(seed).permutation(length))
+
+
+def pattern_of_head(lab: Loaded, table: Tensor, layer: int, head: int, period: int = 8) -> Tensor:
+    """The pattern (T, T) of one head on random words, said twice, when the model adds another table of positions.
+
+    Args:
+        lab: a GPT-2 of any size.
+        table: (T_max, d) added to the rows of the words; the model keeps its own.
+        layer: of the head, counted from 0.
+        head: counted from 0.
+        period: how many words are said twice.
+    """
+    import torch
+
+    from attention_lab.figures.chapter_07 import recited
+
+    ids = lab.encode(recited(period), start=True)
+    with torch.no_grad():
+        out = torch.func.functional_call(
+            lab.model, {"transformer.wpe.weight": table}, (ids,), {"output_attentions": True, "use_cache": False}
+        )
+    return out.attentions[layer][0, head]
