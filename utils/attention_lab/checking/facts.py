@@ -84,6 +84,8 @@ def _has_empty_body(candidate: Any) -> bool:
     code = getattr(candidate, "__code__", None)
     if not inspect.iscode(code) or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         return False
+    if code.co_names:  # it uses something: there is no need to look at every step
+        return False
     steps = [i for i in dis.get_instructions(code) if i.opname not in ("RESUME", "NOP", "COPY_FREE_VARS")]
     ends = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
     return all(i.opname in ends for i in steps) and steps[-1].argval is None and steps[0].argval is None

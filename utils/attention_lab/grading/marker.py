@@ -88,14 +88,20 @@ class Cell:
 
 def told_chapter(texts: Iterable[str]) -> str:
     """The chapter whose exercises and questions most of the cells are about; "" when there is none."""
-    known: dict[str, str] = {n: e.chapter for n, e in exercises().items()}
-    known |= {n: q.chapter for n, q in questions().items()}
-    named: set[str] = set()
-    for text in texts:
-        named |= set(re.findall(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", text, re.MULTILINE))
-        named |= set(re.findall(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']", text))
+    text = "\n".join(texts)
+    named = set(_DEFINED.findall(text)) | set(_ANSWERED.findall(text))
+    known = _chapters()
     votes = [known[name] for name in named if name in known]
     return max(sorted(set(votes)), key=votes.count) if votes else ""
+
+
+_DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+_ANSWERED = re.compile(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']")
+
+
+def _chapters() -> dict[str, str]:
+    """The chapter of each exercise and question."""
+    return {n: e.chapter for n, e in exercises().items()} | {n: q.chapter for n, q in questions().items()}
 
 
 class RemoteCaller:
@@ -252,10 +258,9 @@ def kind_of(number: str, texts: Iterable[str]) -> str:
         texts: of the cells that are going to run.
     """
     kinds = ["numpy", "torch", "transformers"]
-    rank = kinds.index(_least_kind(number))
-    for text in texts:
-        rank = max(rank, 2 if _MODELS.search(text) else 1 if _TORCH.search(text) else 0)
-    return kinds[rank]
+    text = "\n".join(texts)
+    own = 2 if _MODELS.search(text) else 1 if _TORCH.search(text) else 0
+    return kinds[max(own, kinds.index(_least_kind(number)))]
 
 
 class Marker:
@@ -736,7 +741,10 @@ class _Submission:
     def _question(self, name: str) -> Verdict:
         value = self._answered.get(name, ...)
         try:
-            return judge_answer(name, value)
+            if type(value) not in (str, int, float, bool):
+                return judge_answer(name, value)
+            key = (name, type(value), value)
+            return self._marker.verdicts.get(key) or self._marker.verdicts.keep(key, judge_answer(name, value))
         except Exception as error:  # as in `_judge_here`
             return Verdict(name, "wrong", message=f"The answer could not be judged ({type(error).__name__}).")
 
@@ -851,9 +859,7 @@ def _dead(name: str, death: Died, limits: Limits) -> Verdict:
 
 
 def _as_data(verdict: Verdict) -> dict[str, Any]:
-    data = asdict(verdict)
-    del data["expected"]
-    return {key: _bounded(value) for key, value in data.items()}
+    return {key: _bounded(value) for key, value in vars(verdict).items() if key != "expected"}
 
 
 def _bounded(value: Any) -> Any:

@@ -86,29 +86,30 @@ def _one(candidate: Callable[..., Any], call: Call) -> dict[str, Any]:
         told = {key: said for key, said in vars(caller.failed(error, candidate)).items() if said}
     else:
         told = {"value": caller.plain_result(value, call.framework, call.script)}
-        if shared := [i for i, new in enumerate(given) if _may_share(value, new) and caller.shares_memory(value, new)]:
+        if shared := _shared(caller.as_array(value), given):
             names = caller.parameter_names(candidate, len(given))
             told["shares"] = tuple(names[i] for i in shared)
-    if not all(_as_before(old, new) for old, new in zip(call.args, given, strict=True)):
+    if not all(map(_as_before, call.args, given)):
         told["given"] = tuple(left(argument) for argument in given)
     return told
 
 
-def _may_share(value: Any, argument: Any) -> bool:
-    result, given = caller.as_array(value), caller.as_array(argument)
-    return result is not None and given is not None and np.may_share_memory(result, given)
+def _shared(result: np.ndarray | None, given: tuple[Any, ...]) -> list[int]:
+    """Which arguments have memory in common with the result."""
+    if result is None:
+        return []
+    arrays = [(i, array) for i, new in enumerate(given) if (array := caller.as_array(new)) is not None]
+    return [i for i, array in arrays if np.may_share_memory(result, array) and np.shares_memory(result, array)]
 
 
 def _as_before(old: Any, new: Any) -> bool:
     """Whether an argument has the very bytes that it had; of functions and models nothing is asked."""
-    if isinstance(old, tuple):
-        return all(_as_before(o, n) for o, n in zip(old, new, strict=True))
-    if not isinstance(old, np.ndarray):
-        return True
-    array = caller.as_array(new)
-    return (
-        array is not None and array.dtype == old.dtype and array.shape == old.shape and array.tobytes() == old.tobytes()
-    )
+    if isinstance(old, np.ndarray):
+        array = new if type(new) is np.ndarray else caller.as_array(new)
+        if array is None or array.dtype != old.dtype or array.shape != old.shape:
+            return False
+        return array.tobytes() == old.tobytes()
+    return not isinstance(old, tuple) or all(map(_as_before, old, new))
 
 
 def left(argument: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import ctypes
 import io
 import linecache
 import math
@@ -50,20 +51,30 @@ class Mender:
         modules = [builtins, math, os, random, sys, time, warnings, np, np.linalg, np.random, np.testing]
         modules += [caller, calls, facts, outcome, reading, wire, sys.modules["attention_lab"]]
         modules += [sys.modules[name] for name in _TORCH if name in sys.modules]
-        self._modules = dict(sys.modules)
+        kept = [vars(module) for module in modules]
+        self._kept = [(now, dict(now), tuple(now.values()), _Version(now)) for now in kept]
+        self._modules = (sys.modules, dict(sys.modules), _Version(sys.modules))
         self._out = sys.stdout
-        self._kept = [(vars(module), dict(vars(module)), tuple(vars(module).values())) for module in modules]
         self._numpy_errors = np.geterr()
         self._same: Callable[[Any, Any], bool] = operator.is_  # not to be looked up when it is needed
 
+    def accept_modules(self) -> None:
+        """The modules that are there now are those that belong there."""
+        now, before, version = self._modules
+        before["__main__"] = now["__main__"]
+        version.note()
+
     def mend(self) -> None:
         """Put everything back."""
-        for now, before, values in self._kept:
-            if len(now) != len(values) or not all(map(self._same, now.values(), values)):
-                for key in [k for k in now if k not in before and k not in _CHANGING and not k.startswith("__")]:
-                    del now[key]
-                now.update({key: value for key, value in before.items() if key not in _CHANGING})
-        sys.modules.update(self._modules)
+        for now, before, values, version in self._kept:
+            if version.changed():
+                self._mend_names(now, before, values)
+                version.note()
+        now, before, version = self._modules
+        if version.changed():
+            sys.modules = now
+            now.update(before)
+            version.note()
         sys.stdout = sys.stderr = self._out
         np.seterr(**self._numpy_errors)
         sys.settrace(None)
@@ -72,7 +83,50 @@ class Mender:
         warnings.resetwarnings()
         warnings.simplefilter("ignore")
 
+    def _mend_names(self, now: dict[str, Any], before: dict[str, Any], values: tuple[Any, ...]) -> None:
+        if len(now) == len(values) and all(map(self._same, now.values(), values)):
+            return
+        for key in [k for k in now if k not in before and k not in _CHANGING and not k.startswith("__")]:
+            del now[key]
+        now.update({key: value for key, value in before.items() if key not in _CHANGING})
 
+
+class _Version:
+    """Tells whether a dictionary was written to, without looking at what is in it.
+
+    A look at every value would touch every page that they lie on, and after a fork each of them would be copied. What
+    is read is CPython's own count of changes (`ma_version_tag`, up to 3.13); where there is none, it is always yes.
+    """
+
+    def __init__(self, watched: dict[str, Any]) -> None:
+        self._tag = ctypes.c_uint64.from_address(id(watched) + dict.__basicsize__ - 24) if _TAGGED else None
+        self.note()
+
+    def note(self) -> None:
+        """What is there now counts as unchanged."""
+        self._noted = self._tag.value if self._tag is not None else 0
+
+    def changed(self) -> bool:
+        """Whether anything was written since."""
+        return self._tag is None or self._tag.value != self._noted
+
+
+def _has_tags() -> bool:
+    """Try it: a dictionary's tag differs after each change, and only then."""
+    tried: dict[str, int] = {"a": 1}
+    tag = ctypes.c_uint64.from_address(id(tried) + dict.__basicsize__ - 24)
+    seen = [tag.value]
+    for value in (2, 3):
+        tried["a"] = value
+        seen.append(tag.value)
+    tried["b"] = 4
+    seen.append(tag.value)
+    del tried["b"]
+    seen.append(tag.value)
+    return sys.implementation.name == "cpython" and len(set(seen)) == len(seen) and tag.value == seen[-1]
+
+
+_TAGGED = _has_tags()
 _TORCH = ("torch", "torch.nn", "torch.nn.functional", "torch.linalg")
 #: Names in modules that come and go by themselves.
 _CHANGING = frozenset(
@@ -98,6 +152,7 @@ class Child:
         main = ModuleType("__main__")
         main.__dict__.update(display=_nothing, get_ipython=_nothing, __builtins__=builtins)
         sys.modules["__main__"] = main
+        mender.accept_modules()
         self.names = main.__dict__
 
     def serve(self) -> None:
