@@ -189,7 +189,7 @@ def _pip_download(pinned: Path, folder: Path, source: Source) -> None:
         text=True,
         encoding="utf-8",
         errors="replace",
-        env=clean_environment() | {"TMPDIR": str(folder)},
+        env=clean_environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder)),
     )
     assert process.stdout is not None
     try:
@@ -199,7 +199,8 @@ def _pip_download(pinned: Path, folder: Path, source: Source) -> None:
                     bar.update(int(match[1]) - bar.n)
                 else:
                     said.append(line)
-        process.wait()
+            if process.wait() == 0:
+                bar.update(source.bytes - bar.n)
     finally:
         if process.poll() is None:
             process.terminate()

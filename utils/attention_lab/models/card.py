@@ -188,15 +188,15 @@ def _seeds(seeds: dict[str, dict[str, float]], recites: bool) -> str:
         return ""
     worst = min(found["accuracy_at_the_worst_distance"] for found in seeds.values())
     text = (
-        f"The same recipe with {len(seeds)} seeds, measured the same way. Ambiguous words are resolved with every one \
-of them: the accuracy at the worst distance with the worst seed is {worst:.4f}."
+        f"The same recipe with {len(seeds)} seeds, measured the same way. Ambiguous words are resolved with every "
+        f"one of them: the accuracy at the worst distance with the worst seed is {worst:.4f}."
     )
     if recites:
         learned = [seed for seed, found in seeds.items() if found["repeats_right"] > LEARNED]
         text += (
-            f" Recitals are learned with {len(learned)} of {len(seeds)} (seed {', '.join(learned) or 'none'}): what \
-is said of induction holds for the model that ships, and whether an induction head forms within these steps depends on \
-the seed."
+            f" Recitals are learned with {len(learned)} of {len(seeds)} (seed {', '.join(learned) or 'none'}): what is "
+            "said of induction holds for the model that ships, and whether an induction head forms within these steps "
+            "depends on the seed."
         )
     head = f"| | {' | '.join(f'seed {seed}' for seed in seeds)} |\n|---|{'---|' * len(seeds)}\n"
     names = [name for name in next(iter(seeds.values())) if recites or name not in OF_RECITALS]

@@ -31,7 +31,7 @@ HUB_NAMES = ("openai-community/gpt2", "gpt2")
 def fetched_models() -> Path:
     """The folder of models that were fetched: the user's cache folder, or what ATTENTION_LAB_MODELS names."""
     named = os.environ.get("ATTENTION_LAB_MODELS")
-    return Path(named) if named else cache_folder() / "models"
+    return Path(named).expanduser() if named else cache_folder() / "models"
 
 
 def folder_of(name: str) -> Path | None:
