@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 from tests.grading.books import COURSE, made, saved
 
 from attention_lab.grading.run import Options, grade
 from attention_lab.grading.workers import Limits
-
-distributed = pytest.importorskip("distributed", reason='the extra "cluster" is not installed')
 
 
 @pytest.fixture
@@ -63,6 +62,9 @@ def test_the_marks_are_the_same_and_a_killed_worker_loses_nothing(
     assert (out / "grades.csv").read_text() == (tmp_path / "here" / "grades.csv").read_text()
 
 
-def test_a_scheduler_that_does_not_answer_is_one_sentence(handed_in: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    handed_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attention_lab.grading.cluster._PATIENCE", 0.5)
     with pytest.raises(ValueError, match="no Dask scheduler answers"):
         grade(Options(handed_in, tmp_path / "out", scheduler="tcp://127.0.0.1:9"))

@@ -18,6 +18,8 @@ from attention_lab.grading.marker import Marker
 from attention_lab.grading.run import Options, Task, failed, mark_task, marker_of
 
 _own = threading.local()
+#: Seconds that a scheduler may take to answer.
+_PATIENCE = 15.0
 
 
 def _marker(task: Task) -> Marker:
@@ -54,7 +56,7 @@ def _client(options: Options) -> Iterator[Any]:
     except ImportError:
         raise ValueError('--scheduler needs Dask: install the extra "cluster" (pip install distributed)') from None
     try:
-        client = distributed.Client(options.scheduler, timeout=15, set_as_default=False)
+        client = distributed.Client(options.scheduler, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ValueError(f"no Dask scheduler answers at {options.scheduler} ({type(error).__name__})") from None
     try:
