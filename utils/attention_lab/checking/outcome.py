@@ -118,7 +118,7 @@ def agree(got: Any, expected: Any, dtype: str) -> bool:
     A float result may come in any float precision, and as whole numbers where they are equal.
     """
     if expected is None or isinstance(expected, Foreign):
-        return bool(got is None if expected is None else got == expected)
+        return got is None if expected is None else isinstance(got, Foreign) and got == expected
     if isinstance(expected, (tuple, list)):
         return (
             isinstance(got, (tuple, list))
