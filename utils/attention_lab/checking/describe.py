@@ -371,10 +371,12 @@ def _explain_number(failure: Failure) -> str:
         return f"The result is {got}, where it should be finite."
     if expected.dtype.kind == "b":
         return f"The result is {bool(got)}."
-    ratio = float(got) / float(expected) if expected else 0.0
-    if ratio and abs(ratio - 1) > 1e-6:
-        return f"The result is {ratio:.4g} times what it should be."
-    return "The result is another number."
+    ratio, gap = float(got) / float(expected) if expected else 0.0, float(got) - float(expected)
+    if abs(ratio - 1) < 5e-4:
+        if expected.dtype.kind == "f":
+            return "The number is nearly right and no more: precision is lost (float32, rounding)."
+        return f"The result is {abs(gap):g} too {'large' if gap > 0 else 'small'}."
+    return f"The result is {ratio:.4g} times what it should be." if ratio else "The result is another number."
 
 
 def _explain_parts(failure: Failure) -> str:
