@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exercises import answers_05_to_08
 
 from attention_lab.checking.judging import find, judge
 
@@ -1351,6 +1352,10 @@ return np.column_stack([(f(np.where(np.arange(T)[:, None] == j, x + nudge, x)) !
 """
 
 
+WRONG |= answers_05_to_08.WRONG
+RIGHT |= answers_05_to_08.RIGHT
+
+
 def answers(text: str) -> Iterator[tuple[str, str, str]]:
     """Label, name that is expected or "", and source of each answer."""
     for part in ("\n" + text.strip()).split("\n# ")[1:]:
@@ -1362,11 +1367,18 @@ def answers(text: str) -> Iterator[tuple[str, str, str]]:
 def build(name: str, body: str) -> Callable[..., Any]:
     """The function of an answer, with its lines where a traceback finds them, as in a notebook."""
     if f"def {name}(" not in body and not body.startswith(f"{name} ="):
-        parameters = ", ".join(signature(find(name).reference).parameters)
+        parameters = ", ".join(
+            p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+            for p in signature(find(name).reference).parameters.values()
+        )
         body = f"def {name}({parameters}):\n" + "\n".join(f"    {line}" for line in body.splitlines())
     file = f"<answer to {name}>"
     linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
     names: dict[str, Any] = {"np": np, "__name__": "__main__"}
+    if find(name).framework == "torch":
+        torch = pytest.importorskip("torch")
+        names |= {"torch": torch, "F": torch.nn.functional}
+        names |= {each: find(each).reference for each in ("project_qkv", "sinusoidal_positions")}
     exec(compile(body, file, "exec"), names)
     return names[name]
 
