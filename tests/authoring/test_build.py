@@ -166,3 +166,12 @@ def test_reset_of_a_missing_notebook_makes_one(built: Chapter, tmp_path: Path) -
     built.learner.unlink()
     target, aside = reset(tmp_path, "90")
     assert target.exists() and aside is None
+
+
+def test_a_class_starts_as_several_methods_with_empty_lines_between_them() -> None:
+    source = "class A:\n    ### BEGIN SOLUTION\n    x = 1\n    ### END SOLUTION\n"
+    starts = "    ### STARTS AS: def f(self):\n    ### STARTS AS:     raise NotImplementedError\n    ### STARTS AS:\n"
+    blank = blank_solution(f"{source}{starts}    ### STARTS AS: def g(self):\n    ### STARTS AS:     return 2")
+    assert (
+        blank == "class A:\n    def f(self):\n        raise NotImplementedError\n\n    def g(self):\n        return 2"
+    )

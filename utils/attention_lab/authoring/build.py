@@ -2,7 +2,7 @@
 
 A source is a jupytext percent file. In an exercise cell the lines between `### BEGIN SOLUTION` and
 `### END SOLUTION` become a blank in the learner's copy; a line `### STARTS AS: code` behind them becomes code of the
-learner's copy. `answer("name", value)` becomes `answer("name", ...)`.
+learner's copy, and an empty line where there is no code in it. `answer("name", value)` becomes `answer("name", ...)`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 #: The tag of a cell whose output is kept and compared.
 COMPARED = "nbval-check-output"
 
-_BEGIN, _END, _STARTS = "### BEGIN SOLUTION", "### END SOLUTION", "### STARTS AS: "
+_BEGIN, _END, _STARTS = "### BEGIN SOLUTION", "### END SOLUTION", "### STARTS AS:"
 _METADATA: dict[str, Any] = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -162,7 +162,7 @@ def blank_solution(source: str) -> str:
     if len(begin) != 1 or len(end) != 1 or end[0] < begin[0]:
         raise ValueError(f"a cell needs one {_BEGIN} and, after it, one {_END}; got:\n{source}")
     indent = lines[begin[0]][: lines[begin[0]].index("#")]
-    starts = [line.replace(_STARTS, "", 1) for line in lines if line.lstrip().startswith(_STARTS)]
+    starts = [re.sub(f"{_STARTS} ?", "", line, count=1).rstrip() for line in lines if line.lstrip().startswith(_STARTS)]
     blank = starts or [f"{indent}# your code here", f"{indent}raise NotImplementedError"]
     rest = [line for line in lines[end[0] + 1 :] if not line.lstrip().startswith(_STARTS)]
     return "\n".join([*lines[: begin[0]], *blank, *rest])
