@@ -96,6 +96,7 @@ def _add_grade(grade: argparse.ArgumentParser) -> None:
     grade.add_argument("--timeout", type=float, default=10.0, metavar="S", help="seconds for one exercise (10)")
     grade.add_argument("--memory", type=int, default=1024, metavar="MB", help="memory for one notebook (1024)")
     grade.add_argument("--require-sandbox", action="store_true", help="refuse where a protection is missing")
+    grade.add_argument("--bubblewrap", action="store_true", help="put learners' code into a container of bwrap's, too")
 
 
 def _grade(options: argparse.Namespace) -> int:
@@ -121,7 +122,7 @@ def _grade(options: argparse.Namespace) -> int:
             read_points(options.points) if options.points else {},
             options.jobs,
             options.scheduler,
-            Limits(options.timeout, options.memory),
+            Limits(options.timeout, options.memory, bubblewrap=options.bubblewrap),
             options.require_sandbox,
             options.learner,
         )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from attention_lab.grading.course import version
 from attention_lab.grading.marker import Marker
-from attention_lab.grading.run import Options, Task, failed, mark_task, marker_of
+from attention_lab.grading.run import Options, Task, failed, force_here, mark_task, marker_of
 
 _own = threading.local()
 #: Seconds that a scheduler may take to answer.
@@ -40,15 +40,6 @@ def mark_on_worker(task: Task, wanted: str) -> dict[str, Any]:
     return mark_task(task, _marker(task))
 
 
-def force_on_worker(task: Task) -> dict[str, bool]:
-    """Runs on a worker: what protection is in force there."""
-    marker = marker_of(task)
-    try:
-        return marker.force()
-    finally:
-        marker.close()
-
-
 @contextmanager
 def _client(options: Options) -> Iterator[Any]:
     try:
@@ -71,7 +62,7 @@ def _client(options: Options) -> Iterator[Any]:
 def forces(options: Options, task: Task) -> list[dict[str, bool]]:
     """What protection is in force on each worker."""
     with _client(options) as client:
-        return list(client.run(force_on_worker, task).values())
+        return list(client.run(force_here, task).values())
 
 
 def open_to_others(address: str) -> bool:

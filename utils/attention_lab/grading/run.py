@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from attention_lab.checking.progress import COURSE
 from attention_lab.exercises import exercises, questions
+from attention_lab.grading import bubblewrap
 from attention_lab.grading.course import points_of, version
 from attention_lab.grading.marker import Marker, told_chapter
 from attention_lab.grading.report import Report, Row
@@ -164,6 +165,8 @@ def protection(options: Options, seed: int) -> list[str]:
             f"this machine does not offer: {'; '.join(missing)}; leave out --require-sandbox to mark without"
         )
     there = [text for key, text in PROTECTION.items() if force.get(key)]
+    if options.limits.bubblewrap:
+        there.append("a container of bubblewrap's around all of it")
     lines = [f"In force for learners' code: {'; '.join(there) or 'nothing but the clock'}."]
     if missing:
         lines.append(f"NOT in force: {'; '.join(missing)}.")
@@ -175,11 +178,20 @@ def protection(options: Options, seed: int) -> list[str]:
 
 
 def _forces(options: Options, task: Task) -> list[dict[str, bool]]:
-    if options.scheduler:
-        return cluster().forces(options, task)
+    return cluster().forces(options, task) if options.scheduler else [force_here(task)]
+
+
+def force_here(task: Task) -> dict[str, bool]:
+    """What protection is in force in a worker of this machine.
+
+    Raises:
+        ValueError: when no worker can be started, or bubblewrap is asked for and cannot be had.
+    """
+    if task.limits.bubblewrap and (why := bubblewrap.missing()):
+        raise ValueError(why)
     marker = marker_of(task)
     try:
-        return [marker.force()]
+        return marker.force()
     except NoWorker:
         raise ValueError("no process for learners' code can be started here") from None
     finally:

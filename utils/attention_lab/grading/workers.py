@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from attention_lab.grading import bubblewrap
 from attention_lab.grading.sandboxed import wire
 
 _SERVER = Path(__file__).parent / "sandboxed" / "server.py"
@@ -29,11 +30,13 @@ class Limits:
         seconds: per exercise, of the marker's clock.
         memory: megabytes beyond what the libraries take.
         processor: seconds of processor time of one process, whatever the clock says.
+        bubblewrap: whether workers live in a container of bubblewrap's besides.
     """
 
     seconds: float = 10.0
     memory: int = 1024
     processor: int = 600
+    bubblewrap: bool = False
 
 
 class Died(Exception):
@@ -78,7 +81,7 @@ def _settings(limits: Limits, kind: str, hidden: Sequence[Path]) -> dict[str, An
         "hidden": [str(path) for path in hidden],
         "memory": limits.memory * 1_000_000,
         "seconds": limits.processor,
-        "parent": os.getpid(),
+        "parent": 0 if limits.bubblewrap else os.getpid(),  # in a container processes have other numbers
     }
 
 
@@ -95,8 +98,7 @@ class _Forked:
     server: ForkServer
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.process, signal.SIGKILL)  # it is collected after this only, so the number is still its own
+        self.server.kill(self.process)
 
     def collect(self) -> None:
         os.close(self.incoming)
@@ -117,9 +119,11 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         self._ordered: tuple[int, int] | None = None  # our ends of the pipes of the worker that is being made
         self._ready = False
+        self._contained = limits.bubblewrap
         with theirs:
+            python = [sys.executable, "-I", "-B", str(_SERVER), str(theirs.fileno())]
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-B", str(_SERVER), str(theirs.fileno())],
+                bubblewrap.command(python) if self._contained else python,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -187,6 +191,15 @@ class ForkServer:
             raise Died("ended") from None
         (reads, writes), self._ordered = self._ordered, None
         return _Forked(process, reads, writes, self)
+
+    def kill(self, process: int) -> None:
+        """Kill a worker that was not collected yet: by its number, which is still its own until then."""
+        if self._contained:
+            with contextlib.suppress(Died):
+                self._say(b"K" + struct.pack(">I", process))
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
     def collect(self, process: int) -> None:
         """Have a worker collected that was killed."""

