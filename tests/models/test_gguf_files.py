@@ -86,7 +86,7 @@ def test_merges_digits_and_special_tokens_are_cut_as_in_the_file(tokenizer: Toke
     assert tokenizer.encode("the bank 12<|im_end|>").tokens == ["the", "Ġbank", "Ġ", "1", "2", "<|im_end|>"]
     assert [tokenizer.token_to_id(token) for token in TOKENS] == list(range(len(TOKENS)))
     assert tokenizer.get_vocab_size() == len(TOKENS)
-    assert len(MERGES) == 6
+    assert "1 2" in MERGES  # which digits one by one never reach
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from attention_lab.probes.tiny_models import tiny_llama
 
 #: Special tokens, then one token for each byte, then those that merges make.
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-MERGES = ["Ġ b", "Ġb a", "n k", "Ġba nk", "t h", "th e"]
+MERGES = ["Ġ b", "Ġb a", "n k", "Ġba nk", "t h", "th e", "1 2"]
 TOKENS = [*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), *(merge.replace(" ", "") for merge in MERGES)]
 HEADS, KV_HEADS, WIDTH, LAYERS = 4, 2, 32, 2
 F32, Q4_1, Q8_0 = GGMLQuantizationType.F32, GGMLQuantizationType.Q4_1, GGMLQuantizationType.Q8_0
