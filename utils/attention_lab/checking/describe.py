@@ -384,7 +384,8 @@ def _explain_parts(failure: Failure) -> str:
         part = replace(
             failure, got=replace(failure.got, value=got), reference=replace(failure.reference, value=expected)
         )
-        same_shape = not isinstance(got, Foreign) and np.shape(got) == np.shape(expected)
+        whole = not isinstance(got, (Foreign, tuple, list))  # a list of parts has no shape
+        same_shape = whole and np.shape(got) == np.shape(expected)
         if not same_shape or not close(np.asarray(got), np.asarray(expected), failure.dtype).all():
             base = f"Value number {place + 1} of the {len(failure.reference.value)} returned is wrong."
             sentence = _wrong_type(part, got, expected)
