@@ -28,6 +28,7 @@ LEDGER = {
     "06": ("C15", "C16"),
     "07": ("C13", "C17"),
     "08": ("C18",),
+    "09": ("C11", "C19", "C20", "C21"),
 }
 
 page_of_each = pytest.mark.parametrize("page", PAGES, ids=NUMBERS)
