@@ -6,15 +6,14 @@ Source of the formula: Vaswani et al. 2017, "Attention is all you need", equatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from attention_lab import lesson
 from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Fn, Mistake, Question
+from attention_lab.exercises.writing import paired
 
 Array = np.ndarray
 Rows = Callable[[Array], Array]
@@ -319,17 +318,7 @@ over_the_queries over_everything over_the_first_axis over_axis_1 summed_over_the
 sum_loses_its_axis scaled_after_the_softmax no_exp pattern_turned np_dot_with_the_values scores_as_weights
 two_results turned x_handed_out nudges_pile_up callers_rows_changed put_back_by_subtracting too_timid
 same_in_every_entry set_to_zero doubled negated first_entry tolerance numbers_for_booleans inverted
-"""
-
-
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> list[Mistake]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return [
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS.split()
-        else m
-        for m in mistakes
-    ]
+""".split()
 
 
 _DIVISOR_MISTAKES = [
@@ -1010,7 +999,7 @@ _SCORES = Exercise(
     reference=_scaled_scores,
     cases=_scores_cases,
     template=_scores_template,
-    mistakes=_paired(_SCORE_MISTAKES, _scores_template),
+    mistakes=paired(_SCORE_MISTAKES, _scores_template, LIKELY_IN_PAIRS),
     accepted={
         "einsum": lambda q, k: np.einsum("...td,...sd->...ts", q, k) / np.sqrt(k.shape[-1]),
         "query scaled first": lambda q, k: (q * q.shape[-1] ** -0.5) @ np.swapaxes(k, -1, -2),
@@ -1037,7 +1026,7 @@ _PATTERN = Exercise(
     reference=_attention_pattern,
     cases=_pattern_cases,
     template=_pattern_template,
-    mistakes=_paired(_PATTERN_MISTAKES, _pattern_template),
+    mistakes=paired(_PATTERN_MISTAKES, _pattern_template, LIKELY_IN_PAIRS),
     accepted={
         "einsum, normalised once more": _pattern_normalised_again,
         "ratios": _pattern_from_ratios,
@@ -1059,7 +1048,7 @@ _ATTEND = Exercise(
     reference=_attend,
     cases=_attend_cases,
     template=_attend_template,
-    mistakes=_paired(_ATTEND_MISTAKES, _attend_template),
+    mistakes=paired(_ATTEND_MISTAKES, _attend_template, LIKELY_IN_PAIRS),
     accepted={
         "row by row": _attend_row_by_row,
         "divided by the sum at the end": _attend_dividing_last,
@@ -1787,7 +1776,7 @@ _INFLUENCE = Exercise(
     reference=_influence_map,
     cases=_microscope_cases,
     template=_microscope_template,
-    mistakes=_paired(_MICROSCOPE_MISTAKES, _microscope_template),
+    mistakes=paired(_MICROSCOPE_MISTAKES, _microscope_template, LIKELY_IN_PAIRS),
     accepted={
         "a random row": lambda f, x: _with_rows(f, x, lambda r: np.random.default_rng(5).standard_normal(r.shape)),
         "a far row": lambda f, x: _with_rows(f, x, lambda r: r + np.arange(7.0, 7.0 + len(r))),

@@ -6,15 +6,14 @@ Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from attention_lab import lesson
 from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Mistake, Question
+from attention_lab.exercises.writing import paired
 
 #: A torch tensor; torch itself is imported inside functions only.
 Tensor = Any
@@ -343,16 +342,6 @@ q_and_k_swapped k_and_v_swapped matrices_turned matrix_first
 unscaled by_d_k by_root_d by_root_d_v over_the_queries over_axis_0 over_axis_1 all_axes_turned reshaped_keys
 values_are_rows residual_added no_softmax turned_form inner_form matrices_not_turned matrix_returned softmaxed one_sided
 """.split()
-
-
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> tuple[Mistake, ...]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return tuple(
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS
-        else m
-        for m in mistakes
-    )
 
 
 _WHICH = "Which matrix belongs to which of the three jobs: looking, being found, handing over?"
@@ -1347,7 +1336,7 @@ _PROJECT = Exercise(
     reference=_project_qkv,
     cases=_cases,
     template=_project_template,
-    mistakes=_paired(_PROJECT_MISTAKES, _project_template),
+    mistakes=paired(_PROJECT_MISTAKES, _project_template, LIKELY_IN_PAIRS),
     accepted={
         "packed": _packed,
         "row by row, as a list": _row_by_row,
@@ -1371,7 +1360,7 @@ _HEAD = Exercise(
     reference=_attention_head,
     cases=_cases,
     template=_head_template,
-    mistakes=_paired(_HEAD_MISTAKES, _head_template),
+    mistakes=paired(_HEAD_MISTAKES, _head_template, LIKELY_IN_PAIRS),
     accepted={
         "scaled query": _scaled_query,
         "a fourth root on both": _fourth_roots,
@@ -1406,7 +1395,7 @@ _FORM = Exercise(
     reference=_match_form,
     cases=_form_cases,
     template=_form_template,
-    mistakes=_paired(_FORM_MISTAKES, _form_template),
+    mistakes=paired(_FORM_MISTAKES, _form_template, LIKELY_IN_PAIRS),
     accepted={
         "einsum": _einsum_form,
         "two views, no single matrix": lambda x, W_q, W_k: (x @ W_q) @ (x @ W_k).mT / W_q.shape[-1] ** 0.5,

@@ -6,8 +6,7 @@ V words in the vocabulary. In a mask True means "may look". References are torch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from attention_lab import lesson
 from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Mistake, Question
+from attention_lab.exercises.writing import paired, switched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -626,254 +626,240 @@ true_means_blocked future_only numbers_for_booleans
 no_shape_without_s
 nan_on_empty_rows over_the_queries over_axis_1 over_the_first_axis overflow mask_turned
 unmasked unscaled divided_by_d_k by_width_of_values after_the_softmax zeros_for_hidden mask_added
-"""
-
-
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> list[Mistake]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return [
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS.split()
-        else m
-        for m in mistakes
-    ]
-
-
-def _switch(name: str, diagnosis: str, question: str, **switches: Any) -> Mistake:
-    return Mistake(name, diagnosis, question, switches=switches)
+""".split()
 
 
 _PAIRING = "Row t has read the words 0 to t. Which word of ids should it say?"
 _MEAN = "A batch twice as large, of the same kind: should the loss be another number?"
 
 _LOSS_MISTAKES = [
-    _switch(
+    switched(
         "unshifted",
         "Each row is asked for the word that it has read: your loss rewards repeating it.",
         _PAIRING,
         shift="none",
     ),
-    _switch(
+    switched(
         "unshifted_but_shorter",
         "You leave out the last row and the last word, so each row is still asked for the word that it has read.",
         _PAIRING,
         shift="itself",
     ),
-    _switch(
+    switched(
         "unshifted_from_the_second",
         "You leave out the first row and the first word, so each row is still asked for the word that it has read.",
         _PAIRING,
         shift="itself from 1",
     ),
-    _switch(
+    switched(
         "backwards",
         "Your rows are asked for the word before, not for the word after.",
         "Which row has not read ids[:, 1] yet: row 0 or row 2?",
         shift="backwards",
     ),
-    _switch(
+    switched(
         "by_two",
         "Your rows are asked for the word after the next.",
         "Which word does row 0 have to say?",
         shift="by two",
     ),
-    _switch(
+    switched(
         "rolled",
         "Your last row is asked for the first word of its text: roll brings round what falls off the end.",
         "What is the next word after the last one?",
         shift="rolled",
     ),
-    _switch(
+    switched(
         "rolled_back",
         "Your ids are rolled the wrong way: rows are asked for the word before, and row 0 for the last word.",
         _PAIRING,
         shift="rolled back",
     ),
-    _switch(
+    switched(
         "shifted_over_the_batch",
         "You shift over axis 0: each text is asked for the words of the text after it.",
         "Which axis of ids counts the words of a text?",
         shift="batch",
     ),
-    _switch(
+    switched(
         "across_texts",
         "You shift after flattening: the last row of a text is asked for the first word of the following text.",
         "Which word of the flat row stands after the last word of text 0?",
         shift="flat",
     ),
-    _switch(
+    switched(
         "last_word_only",
         "Only the last word of each text counts in your loss.",
         "How many rows of a text have a next word to say?",
         shift="last",
     ),
-    _switch(
+    switched(
         "first_row_only",
         "Only the first row of each text counts in your loss.",
         "How many rows of a text have a next word to say?",
         shift="first",
     ),
-    _switch(
+    switched(
         "row_0_left_out",
         "The second word of each text is never asked for: you leave out row 0.",
         "Does row 0 have a next word to say?",
         shift="without first",
     ),
-    _switch(
+    switched(
         "last_word_left_out",
         "The last word of each text is never asked for: you leave out one word too many.",
         "How many words of a text have a word before them?",
         shift="two ends",
     ),
-    _switch("first_text_only", "Only the first text of the batch counts.", _MEAN, shift="first text"),
-    _switch("last_text_only", "Only the last text of the batch counts.", _MEAN, shift="last text"),
-    _switch("summed", "Your loss is a sum over all predictions, not their mean.", _MEAN, take="sum"),
-    _switch(
+    switched("first_text_only", "Only the first text of the batch counts.", _MEAN, shift="first text"),
+    switched("last_text_only", "Only the last text of the batch counts.", _MEAN, shift="last text"),
+    switched("summed", "Your loss is a sum over all predictions, not their mean.", _MEAN, take="sum"),
+    switched(
         "summed_over_a_text",
         "You add up the losses inside a text and take the mean over the texts: longer texts get larger losses.",
         "How many predictions are there altogether, and by how many do you divide?",
         take="sum of a text",
     ),
-    _switch(
+    switched(
         "summed_over_the_texts",
         "You take the mean inside each text and add the texts up: larger batches get larger losses.",
         _MEAN,
         take="sum of a place",
     ),
-    _switch(
+    switched(
         "divided_by_t",
         "You divide by T for each text, and there are T - 1 predictions in it.",
         "How many words of a text have a word before them?",
         take="by T",
     ),
-    _switch(
+    switched(
         "not_reduced",
         "Your result holds one loss for each prediction, not their mean.",
         "How many numbers should come back?",
         take="none",
     ),
-    _switch(
+    switched(
         "not_reduced_and_flat",
         "Your result is a flat row of losses, one for each prediction, not their mean.",
         "How many numbers should come back?",
         take="flat",
     ),
-    _switch(
+    switched(
         "one_for_each_text", "Your result holds one loss for each text.", "Which axis is still there?", take="texts"
     ),
-    _switch(
+    switched(
         "one_for_each_place", "Your result holds one loss for each place.", "Which axis is still there?", take="places"
     ),
-    _switch(
+    switched(
         "perplexity",
         "Your result is e to the mean loss, which is called perplexity.",
         "What is the loss of a prediction that gives the right word all the chances?",
         take="exp",
     ),
-    _switch("median", "Your result is the median of the losses, not their mean.", _MEAN, take="median"),
-    _switch("largest", "Your result is the largest loss of all.", _MEAN, take="largest"),
-    _switch(
+    switched("median", "Your result is the median of the losses, not their mean.", _MEAN, take="median"),
+    switched("largest", "Your result is the largest loss of all.", _MEAN, take="largest"),
+    switched(
         "mean_before_the_log",
         "You average the chances of the right words first and take the logarithm of that.",
         "One word gets all the chances, the other none: what is the mean loss of the two?",
         take="of the mean",
     ),
-    _switch(
+    switched(
         "axis_kept",
         "Your result is a row with one number in it.",
         "Which shape has a single number, () or (1,)?",
         take="length 1",
     ),
-    _switch("sign_missing", "Your loss is negative: a logarithm of a chance is never above 0.", _MEAN, sign=1),
-    _switch(
+    switched("sign_missing", "Your loss is negative: a logarithm of a chance is never above 0.", _MEAN, sign=1),
+    switched(
         "unstable",
         "Your chances become 0 before the logarithm is taken, so large scores give an infinite loss.",
         "What is log(softmax(scores)) when the right word's score lies 1000 below the best?",
         scores="unstable",
     ),
-    _switch(
+    switched(
         "tiny_eps_added",
         "You add a billionth to the chances before the logarithm: the loss is a little too small, and it stops at 21.",
         "Is there a way to log(softmax) that never meets a zero?",
         scores="tiny eps",
     ),
-    _switch(
+    switched(
         "eps_added",
         "You add a small constant to the chances before the logarithm: the loss is too small, and it stops growing.",
         "Is there a way to log(softmax) that never meets a zero?",
         scores="eps",
     ),
-    _switch(
+    switched(
         "tinier_eps_added",
         "You add a number like 1e-12 to the chances before the logarithm: the loss cannot grow above 28.",
         "Is there a way to log(softmax) that never meets a zero?",
         scores="tinier eps",
     ),
-    _switch(
+    switched(
         "clamped",
         "Your chances are held above a billionth before the logarithm: the loss cannot grow above 21.",
         "Is there a way to log(softmax) that never meets a zero?",
         scores="clamped",
     ),
-    _switch(
+    switched(
         "no_softmax",
         "Your logits go into the mean as they are: they are no logarithms of chances.",
         "What do the exponentials of a row of your numbers sum to?",
         scores="raw",
     ),
-    _switch(
+    switched(
         "log_of_logits",
         "You take the logarithm of the logits themselves, and some of them are negative.",
         "What has to be done to logits before they are chances?",
         scores="logs of logits",
     ),
-    _switch(
+    switched(
         "chances_for_logs",
         "Your loss is minus the mean chance of the right word: no logarithm is taken.",
         "How much worse is a chance of 0.001 than one of 0.01, in your loss?",
         scores="chances",
     ),
-    _switch(
+    switched(
         "softmax_twice",
         "A softmax is taken twice: cross_entropy takes one of its own.",
         "What does F.cross_entropy expect: logits or chances?",
         scores="twice",
     ),
-    _switch(
+    switched(
         "base_2", "Your logarithms have base 2: the loss comes in bits.", "In which unit is a nat?", scores="base 2"
     ),
-    _switch("base_10", "Your logarithms have base 10.", "Which base has log in PyTorch?", scores="base 10"),
-    _switch(
+    switched("base_10", "Your logarithms have base 10.", "Which base has log in PyTorch?", scores="base 10"),
+    switched(
         "over_the_words_of_a_text",
         "Your softmax runs over axis 1: the rows of a text share the chances, not the words of the vocabulary.",
         "Among which candidates is the next word chosen?",
         scores="over the words",
     ),
-    _switch(
+    switched(
         "over_the_texts",
         "Your softmax runs over axis 0: the texts of the batch share the chances.",
         "Among which candidates is the next word chosen?",
         scores="over the texts",
     ),
-    _switch(
+    switched(
         "over_everything",
         "All logits of the batch share one softmax.",
         "Among which candidates is the next word chosen?",
         scores="everything",
     ),
-    _switch(
+    switched(
         "no_exp",
         "Your logits are divided by their sum without exp.",
         "What makes every logit positive, however low it is?",
         scores="no exp",
     ),
-    _switch(
+    switched(
         "texts_mixed",
         "You flatten logits and ids in different orders: scores of one text meet words of another.",
         "In which order do texts and places come in your flat logits, and in which in your flat ids?",
         mixed=True,
     ),
-    _switch(
+    switched(
         "word_0_ignored",
         "Predictions whose right word has the id 0 are left out.",
         "Which word of the vocabulary has the id 0, and is it no word?",
@@ -976,111 +962,111 @@ _LAST = "T = 2 new rows, S = 5 to look at: which of the five is the first new ro
 _TRUE = "What does True mean in this course's masks: may look, or is blocked?"
 
 _MASK_MISTAKES = [
-    _switch("own_word_hidden", "Your rows may not look at themselves, and row 0 at nothing.", _SELF, reach=-1),
-    _switch("one_word_ahead", "Your rows may look one word ahead.", "Which word has row 0 to predict?", reach=1),
-    _switch(
+    switched("own_word_hidden", "Your rows may not look at themselves, and row 0 at nothing.", _SELF, reach=-1),
+    switched("one_word_ahead", "Your rows may look one word ahead.", "Which word has row 0 to predict?", reach=1),
+    switched(
         "two_words_behind",
         "Your rows see neither themselves nor the word before.",
         "Which words may row 1 look at?",
         reach=-2,
     ),
-    _switch(
+    switched(
         "aligned_upper_left",
         "Your triangle starts in the upper left corner: with S > T the new rows are taken for the first, not the last.",
         _LAST,
         align="left",
     ),
-    _switch("aligned_the_other_way", "Your triangle is shifted by T - S.", _LAST, align="other way"),
-    _switch(
+    switched("aligned_the_other_way", "Your triangle is shifted by T - S.", _LAST, align="other way"),
+    switched(
         "true_means_blocked",
         "Your mask says True for what is blocked: it is the right one turned round.",
         _TRUE,
         side="blocked",
     ),
-    _switch(
+    switched(
         "future_only",
         "Your rows look at themselves and at what lies ahead: the triangle is the upper one.",
         "Which words has row 0 read already?",
         side="ahead",
     ),
-    _switch("everything", "Your mask lets every row look everywhere.", "Which word may row 0 not see?", side="all"),
-    _switch("nothing", "Your mask lets no row look anywhere.", "Which word may row 0 see?", side="none"),
-    _switch("own_word_only", "Your rows look at themselves and at nothing else.", _PAIRING, side="diagonal"),
-    _switch(
+    switched("everything", "Your mask lets every row look everywhere.", "Which word may row 0 not see?", side="all"),
+    switched("nothing", "Your mask lets no row look anywhere.", "Which word may row 0 see?", side="none"),
+    switched("own_word_only", "Your rows look at themselves and at nothing else.", _PAIRING, side="diagonal"),
+    switched(
         "one_word_back",
         "Your rows look at themselves and at one word before, no further.",
         "How far back may a word look?",
         side="two",
     ),
-    _switch(
+    switched(
         "new_rows_only",
         "Your new rows do not see the S - T rows that stood there before them.",
         "Were the older rows read before the new ones or after?",
         side="new only",
     ),
-    _switch(
+    switched(
         "older_rows_last",
         "Your triangle stands on the left and the older rows on the right of it, as if they came last.",
         "In which columns stand the rows that were there before?",
         side="older last",
     ),
-    _switch(
+    switched(
         "old_rows_only",
         "Every row gets what the first of the new rows may see: the new ones do not see each other.",
         "May the last row look at the one before it?",
         side="old only",
     ),
-    _switch(
+    switched(
         "turned",
         "Your rows are keys and your columns queries: the shape is (S, T).",
         "Which axis of a mask belongs to the word that looks?",
         side="turned",
     ),
-    _switch("flipped", "Your triangle is mirrored left to right.", "Which words may row 0 see?", side="flipped"),
-    _switch("upside_down", "Your first row sees the most and your last the least.", _PAIRING, side="upside down"),
-    _switch(
+    switched("flipped", "Your triangle is mirrored left to right.", "Which words may row 0 see?", side="flipped"),
+    switched("upside_down", "Your first row sees the most and your last the least.", _PAIRING, side="upside down"),
+    switched(
         "numbers_for_booleans",
         "Your mask holds the numbers 0 and 1, not True and False: libraries add numbers to the scores.",
         "Which dtype has your result?",
         form="float",
     ),
-    _switch(
+    switched(
         "additive",
         "Your mask holds 0 and -inf: that is the additive convention.",
         "Which of the three conventions does the exercise ask for?",
         form="additive",
     ),
-    _switch(
+    switched(
         "additive_and_finite",
         "Your mask holds 0 and -1e9: that is the additive convention.",
         "Which of the three conventions does the exercise ask for?",
         form="finite",
     ),
-    _switch(
+    switched(
         "two_axes_added",
         "Your mask has shape (1, 1, T, S).",
         "How many axes does the exercise ask for?",
         form="two axes more",
     ),
-    _switch(
+    switched(
         "one_axis_added",
         "Your mask has shape (1, T, S).",
         "How many axes does the exercise ask for?",
         form="one axis more",
     ),
-    _switch(
+    switched(
         "square_of_t",
         "S is not used: your mask has shape (T, T).",
         "How many columns has the mask of 3 rows that look at 5?",
         columns="T",
     ),
-    _switch(
+    switched(
         "square_of_s",
         "T is not used: your mask has shape (S, S).",
         "How many rows has the mask of 3 rows that look at 5?",
         columns="S",
     ),
-    _switch(
+    switched(
         "no_shape_without_s",
         "Without S your function fails: None is no number.",
         "What should S be when it is left out?",
@@ -1092,98 +1078,98 @@ _EMPTY = "What is the sum of exp(-inf) over a row, and what is 0 divided by it?"
 _BEFORE = "Print the sums of your rows. Where did the missing weight go, and could it have gone elsewhere?"
 
 _PATTERN_MISTAKES = [
-    _switch(
+    switched(
         "after_the_softmax",
         "Your mask comes after the softmax: rows lose the weight of what is hidden and never get it back.",
         _BEFORE,
         hide="after",
     ),
-    _switch(
+    switched(
         "filled_after_the_softmax",
         "Your -inf comes after the softmax, so the pattern itself holds -inf.",
         "Which step turns -inf into a weight of 0?",
         hide="after, filled",
     ),
-    _switch(
+    switched(
         "softmax_again",
         "You mask after the softmax and take a softmax again: what is hidden gets exp(0) = 1 before the division.",
         "Which weight does a softmax give to a 0?",
         hide="after, twice",
     ),
-    _switch(
+    switched(
         "eps_added",
         "A billionth is added to the sum of a row, so every row sums to a little less than 1.",
         "Which rows have a sum of 0, and which have not?",
         hide="after, eps",
     ),
-    _switch(
+    switched(
         "zeros_for_hidden",
         "What is hidden gets the score 0, and exp(0) is 1: it still has weight.",
         "Which score has the exponential 0?",
         hide="multiply",
     ),
-    _switch(
+    switched(
         "zeros_filled_in",
         "What is hidden is filled with 0, and rows with nothing to look at are set right afterwards: exp(0) is 1.",
         "Which score has the exponential 0?",
         fill=0.0,
     ),
-    _switch(
+    switched(
         "mask_added",
         "Your mask is added to the scores as 0 and 1: what may be seen gets e times the weight, and nothing is hidden.",
         "Which number has to be added to a score to make its weight 0?",
         hide="add",
     ),
-    _switch(
+    switched(
         "zero_times_infinity",
         "0 times infinity is NaN: your additive mask is NaN wherever a row may look.",
         "What is (1 - 1) * float('-inf')?",
         hide="times infinity",
     ),
-    _switch(
+    switched(
         "mean_on_empty_rows",
         "Your fill is finite: a row with nothing to look at gives everything the same weight.",
         "A row of equal numbers: what does a softmax make of it?",
         fill=-1e9,
     ),
-    _switch(
+    switched(
         "pattern_on_empty_rows",
         "You add -1e9: on a row with nothing to look at it comes off all scores alike, and a softmax cannot see that.",
         "What may be taken away from all scores of a row without changing its softmax?",
         hide="add 1e9",
     ),
-    _switch(
+    switched(
         "fill_too_high",
         "Your fill is higher than some real scores, so these rows look at what is hidden.",
         "Which number is lower than any score?",
         fill=-1e3,
     ),
-    _switch(
+    switched(
         "fill_too_high_for_some",
         "Empty rows are zeros, but your fill is higher than some real scores, so these rows look at what is hidden.",
         "Which number is lower than any score?",
         fill=-1e3,
         empty="set",
     ),
-    _switch(
+    switched(
         "tiny_fill",
         "Your fill is a tiny positive number (torch.finfo(…).tiny, 1e-9 or the like), so what is hidden keeps weight.",
         "Which number is lower than any score: 1e-9 or -1e9?",
         fill=1e-9,
     ),
-    _switch(
+    switched(
         "nan_on_empty_rows",
         "A row with nothing to look at is NaN.",
         _EMPTY,
         empty="nan",
     ),
-    _switch(
+    switched(
         "pattern_on_empty_rows_too",
         "You take 10000 off what is hidden: a row with nothing to look at has it taken off everywhere alike.",
         "What may be taken away from all scores of a row without changing its softmax?",
         hide="add 1e4",
     ),
-    _switch(
+    switched(
         "fill_of_ten",
         "Your fill is about -10: what is hidden keeps a little weight, more of it where scores are low.",
         "Which number is lower than any score?",
@@ -1237,90 +1223,90 @@ _PATTERN_MISTAKES = [
         _BEFORE,
         answer=_masked_twice,
     ),
-    _switch("true_means_blocked", "You read True as blocked.", _TRUE, reading="blocked"),
-    _switch(
+    switched("true_means_blocked", "You read True as blocked.", _TRUE, reading="blocked"),
+    switched(
         "mask_turned",
         "Your mask is transposed.",
         "Which axis of the mask belongs to the word that looks?",
         reading="turned",
     ),
-    _switch(
+    switched(
         "own_triangle",
         "You do not use the mask that comes in: you make a triangle of your own, from the upper left corner.",
         "Can your function hide a word that lies behind?",
         reading="own triangle",
     ),
-    _switch(
+    switched(
         "own_triangle_at_the_end",
         "You do not use the mask that comes in: you make a triangle of your own.",
         "Can your function hide a word that lies behind?",
         reading="own triangle at the end",
     ),
-    _switch(
+    switched(
         "triangle_added",
         "You hide what lies ahead in addition to what the mask hides.",
         "A mask that is True everywhere: what should your function hide?",
         reading="and a triangle",
     ),
-    _switch(
+    switched(
         "unmasked",
         "Your mask hides nothing; only empty rows are treated.",
         "Which of the two inputs can change without changing your result?",
         hide="unhidden",
     ),
-    _switch(
+    switched(
         "mask_not_used",
         "You do not use the mask at all.",
         "Which of the two inputs can change without changing your result?",
         hide="nothing",
     ),
-    _switch("over_the_queries", "Your softmax runs over the queries: columns sum to 1.", _BEFORE, axis=-2),
-    _switch(
+    switched("over_the_queries", "Your softmax runs over the queries: columns sum to 1.", _BEFORE, axis=-2),
+    switched(
         "over_the_first_axis",
         "Your softmax runs over axis 0: over the texts when there are any.",
         "Which scores compete with each other: those of one query, or those of one text?",
         axis=0,
     ),
-    _switch(
+    switched(
         "over_axis_1",
         "Your softmax runs over axis 1, which is the last only when there are no leading axes.",
         "What stands on axis 1 of an array of shape (B, T, S)?",
         axis=1,
     ),
-    _switch("over_everything", "All weights together sum to 1.", _BEFORE, axis=None),
-    _switch(
+    switched("over_everything", "All weights together sum to 1.", _BEFORE, axis=None),
+    switched(
         "overflow",
         "Your exp overflows: with scores of ±20000 the pattern is NaN.",
         "What may be taken away from all scores of a row without changing its softmax?",
         rise="naive",
     ),
-    _switch(
+    switched(
         "never_divided",
         "Your result is the exponentials of the scores: they are not divided.",
         _BEFORE,
         rise="never divided",
     ),
-    _switch("sigmoid", "Each score goes through a sigmoid by itself.", _BEFORE, rise="sigmoid"),
-    _switch("no_softmax", "Your result is the masked scores: no softmax is taken.", _BEFORE, rise="none"),
-    _switch("logarithms", "Your result is the logarithm of the pattern.", _BEFORE, rise="log"),
-    _switch(
+    switched("sigmoid", "Each score goes through a sigmoid by itself.", _BEFORE, rise="sigmoid"),
+    switched("no_softmax", "Your result is the masked scores: no softmax is taken.", _BEFORE, rise="none"),
+    switched("logarithms", "Your result is the logarithm of the pattern.", _BEFORE, rise="log"),
+    switched(
         "softmax_twice", "A softmax is taken twice: hidden words get exp(0) = 1 in the second.", _BEFORE, rise="twice"
     ),
-    _switch(
+    switched(
         "scaled_again",
         "Your scores are scaled once more, by the root of S.",
         "What are scores divided by, and has that been done already?",
         rise="scaled",
     ),
-    _switch("pattern_turned", "Your pattern is transposed.", "Which axis should sum to 1?", finish="turned"),
-    _switch("rounded", "Your pattern is rounded.", "Which of your lines is for showing numbers?", finish="rounded"),
-    _switch(
+    switched("pattern_turned", "Your pattern is transposed.", "Which axis should sum to 1?", finish="turned"),
+    switched("rounded", "Your pattern is rounded.", "Which of your lines is for showing numbers?", finish="rounded"),
+    switched(
         "empty_rows_dropped",
         "Rows with nothing to look at are left out, so the result has fewer rows.",
         "How many rows should come back?",
         finish="only full rows",
     ),
-    _switch(
+    switched(
         "scores_overwritten",
         "Your numbers are right, but the caller's scores hold -inf afterwards.",
         "What is the difference between masked_fill and masked_fill_?",
@@ -1359,37 +1345,39 @@ _PATTERN_MISTAKES = [
 ]
 
 _HEAD_MISTAKES = [
-    _switch("unmasked", "Nothing is hidden: your rows look ahead.", "Which rows may row 0 look at?", side="all"),
-    _switch("own_word_hidden", "Your rows may not look at themselves: row 0 has nothing, and is NaN.", _SELF, reach=-1),
-    _switch("one_word_ahead", "Your rows may look one word ahead.", "Which word has row 0 to predict?", reach=1),
-    _switch(
+    switched("unmasked", "Nothing is hidden: your rows look ahead.", "Which rows may row 0 look at?", side="all"),
+    switched(
+        "own_word_hidden", "Your rows may not look at themselves: row 0 has nothing, and is NaN.", _SELF, reach=-1
+    ),
+    switched("one_word_ahead", "Your rows may look one word ahead.", "Which word has row 0 to predict?", reach=1),
+    switched(
         "own_word_hidden_mean",
         "Your rows may not look at themselves, and row 0, left with nothing, gets the mean of all values.",
         _SELF,
         reach=-1,
         fill=-1e9,
     ),
-    _switch(
+    switched(
         "own_word_hidden_zeros",
         "Your rows may not look at themselves, and row 0, left with nothing, gets zeros.",
         _SELF,
         reach=-1,
         empty="zeros",
     ),
-    _switch(
+    switched(
         "blocked_handed_to_torch",
         "Your mask says True for what lies ahead, and it is read as may look: rows see only their future, if any.",
         _TRUE,
         side="blocked",
         empty="zeros",
     ),
-    _switch(
+    switched(
         "fill_of_ten",
         "Your fill is about -10: what is hidden keeps a little weight.",
         "Which number is lower than any score?",
         fill=-10.0,
     ),
-    _switch(
+    switched(
         "fill_of_one",
         "Your fill is about -1, higher than many real scores.",
         "Which number is lower than any score?",
@@ -1407,121 +1395,125 @@ _HEAD_MISTAKES = [
         "What does the softmax see, and what do the weights of a row sum to?",
         answer=_scaled_late,
     ),
-    _switch(
+    switched(
         "aligned_upper_left",
         "With S > T your new rows are taken for the first: the triangle (or is_causal) starts in the upper left.",
         _LAST,
         align="left",
     ),
-    _switch("aligned_the_other_way", "Your triangle is shifted by T - S.", _LAST, align="other way"),
-    _switch(
+    switched("aligned_the_other_way", "Your triangle is shifted by T - S.", _LAST, align="other way"),
+    switched(
         "future_only", "Your rows look at themselves and ahead: the triangle is the upper one.", _TRUE, side="ahead"
     ),
-    _switch("true_means_blocked", "Your mask hides what is behind and shows what is ahead.", _TRUE, side="blocked"),
-    _switch(
+    switched("true_means_blocked", "Your mask hides what is behind and shows what is ahead.", _TRUE, side="blocked"),
+    switched(
         "square_of_t",
         "Your mask has shape (T, T): it fits only when as many rows ask as are asked.",
         "Which shape have the scores of 3 rows that look at 7?",
         align="T",
     ),
-    _switch(
+    switched(
         "square_of_s",
         "Your mask has shape (S, S): it fits only when as many rows ask as are asked.",
         "Which shape have the scores of 3 rows that look at 7?",
         align="S",
     ),
-    _switch("new_rows_only", "Your new rows do not see the S - T rows before them.", _LAST, side="new only"),
-    _switch("own_word_only", "Your rows look at themselves and at nothing else.", _PAIRING, side="diagonal"),
-    _switch(
+    switched("new_rows_only", "Your new rows do not see the S - T rows before them.", _LAST, side="new only"),
+    switched("own_word_only", "Your rows look at themselves and at nothing else.", _PAIRING, side="diagonal"),
+    switched(
         "one_word_back",
         "Your rows look at themselves and at one word before.",
         "How far back may a word look?",
         side="two",
     ),
-    _switch(
+    switched(
         "after_the_softmax",
         "Your mask comes after the softmax: rows lose the weight of what is hidden and never get it back.",
         _BEFORE,
         hide="after",
     ),
-    _switch(
+    switched(
         "zeros_for_hidden",
         "What is hidden gets the score 0, and exp(0) is 1: it still has weight.",
         "Which score has the exponential 0?",
         hide="multiply",
     ),
-    _switch(
+    switched(
         "mask_added",
         "Your mask is added to the scores as 0 and 1, so nothing is hidden.",
         "Which number has to be added to a score to make its weight 0?",
         hide="add",
     ),
-    _switch(
+    switched(
         "zero_times_infinity",
         "0 times infinity is NaN: your additive mask is NaN wherever a row may look.",
         "What is (1 - 1) * float('-inf')?",
         hide="times infinity",
     ),
-    _switch("unscaled", "Your scores are not scaled.", "What did chapter 04 divide the scores by?", divisor="nothing"),
-    _switch("divided_by_d_k", "Your scores are divided by d_k.", "What did chapter 04 divide by?", divisor="d_k"),
-    _switch(
+    switched("unscaled", "Your scores are not scaled.", "What did chapter 04 divide the scores by?", divisor="nothing"),
+    switched("divided_by_d_k", "Your scores are divided by d_k.", "What did chapter 04 divide by?", divisor="d_k"),
+    switched(
         "multiplied", "Your scores are multiplied by √d_k.", "Does the scale shrink or stretch?", divisor="inverse"
     ),
-    _switch("by_width_of_values", "Your scores are divided by √d_v.", "Whose width counts in a score?", divisor="d_v"),
-    _switch("by_number_of_queries", "Your scores are divided by √T.", "Which axis is d_k on?", divisor="rows of q"),
-    _switch("by_number_of_keys", "Your scores are divided by √S.", "Which axis is d_k on?", divisor="rows of k"),
-    _switch(
+    switched("by_width_of_values", "Your scores are divided by √d_v.", "Whose width counts in a score?", divisor="d_v"),
+    switched("by_number_of_queries", "Your scores are divided by √T.", "Which axis is d_k on?", divisor="rows of q"),
+    switched("by_number_of_keys", "Your scores are divided by √S.", "Which axis is d_k on?", divisor="rows of k"),
+    switched(
         "by_first_axis",
         "Your scores are divided by the root of q's first axis, the batch when there is one.",
         "What does len(q) count when q has shape (B, T, d_k)?",
         divisor="first axis",
     ),
-    _switch(
+    switched(
         "by_second_axis",
         "Your scores are divided by the root of q.shape[1], the width only when there are no leading axes.",
         "What stands on axis 1 of q when q has shape (B, T, d_k)?",
         divisor="second axis",
     ),
-    _switch("over_the_queries", "Your softmax runs over the queries.", "Which axis of the pattern sums to 1?", axis=-2),
-    _switch("over_the_first_axis", "Your softmax runs over axis 0.", "Which axis of the pattern sums to 1?", axis=0),
-    _switch(
+    switched(
+        "over_the_queries", "Your softmax runs over the queries.", "Which axis of the pattern sums to 1?", axis=-2
+    ),
+    switched("over_the_first_axis", "Your softmax runs over axis 0.", "Which axis of the pattern sums to 1?", axis=0),
+    switched(
         "over_axis_1",
         "Your softmax runs over axis 1, which is the last only when there are no leading axes.",
         "What stands on axis 1 of an array of shape (B, T, S)?",
         axis=1,
     ),
-    _switch(
+    switched(
         "transposed_as_a_matrix",
         "Your transpose swaps axes 0 and 1: right for one sentence, wrong or impossible with leading axes.",
         "Which two axes of k have to change places, however many stand before them?",
         product="as a matrix",
     ),
-    _switch(
+    switched(
         "axes_1_and_2",
         "Your transpose swaps axes 1 and 2: right for one leading axis only.",
         "Which two axes of k have to change places, however many stand before them?",
         product="axes 1 and 2",
     ),
-    _switch(
+    switched(
         "reshaped",
         "Your keys are reshaped, not transposed: numbers land in the wrong keys.",
         "What does reshape do to the order of the numbers?",
         product="reshaped",
     ),
-    _switch("swapped", "Your rows belong to the keys and your columns to the queries.", "Who asks?", product="swapped"),
-    _switch(
+    switched(
+        "swapped", "Your rows belong to the keys and your columns to the queries.", "Who asks?", product="swapped"
+    ),
+    switched(
         "keys_not_used", "Your queries are compared with the queries.", "Where does k come in?", product="queries only"
     ),
-    _switch("queries_not_used", "Your keys are compared with the keys.", "Where does q come in?", product="keys only"),
-    _switch("minus", "Your best match scores lowest.", "Should a good match score high or low?", product="minus"),
-    _switch(
+    switched("queries_not_used", "Your keys are compared with the keys.", "Where does q come in?", product="keys only"),
+    switched("minus", "Your best match scores lowest.", "Should a good match score high or low?", product="minus"),
+    switched(
         "pattern_returned", "Your result is the pattern: no value was handed over.", "Where is v?", blend="pattern"
     ),
-    _switch("two_results", "Your function gives back two things.", "What does the first line ask for?", blend="both"),
-    _switch("keys_handed_out", "Your blend is made of keys.", "What does a row hand over?", blend="keys"),
-    _switch("pattern_turned", "Your pattern is transposed before the blend.", "Whose row is it?", blend="turned"),
-    _switch("last_row_only", "Only the last row comes back.", "How many rows ask?", blend="last"),
-    _switch(
+    switched("two_results", "Your function gives back two things.", "What does the first line ask for?", blend="both"),
+    switched("keys_handed_out", "Your blend is made of keys.", "What does a row hand over?", blend="keys"),
+    switched("pattern_turned", "Your pattern is transposed before the blend.", "Whose row is it?", blend="turned"),
+    switched("last_row_only", "Only the last row comes back.", "How many rows ask?", blend="last"),
+    switched(
         "values_added",
         "The value of each row is added to its blend.",
         "What is added to the row, and where?",
@@ -1576,7 +1568,7 @@ _LOSS = Exercise(
     reference=_next_token_loss,
     cases=_loss_cases,
     template=_loss_template,
-    mistakes=_paired(_LOSS_MISTAKES, _loss_template),
+    mistakes=paired(_LOSS_MISTAKES, _loss_template, LIKELY_IN_PAIRS),
     accepted={
         "a loop": _by_hand,
         "classes on axis 1": _classes_second,
@@ -1628,7 +1620,7 @@ _MASK = Exercise(
     reference=_causal_mask,
     cases=_mask_cases,
     template=_mask_template,
-    mistakes=_paired(_MASK_MISTAKES, _mask_template),
+    mistakes=paired(_MASK_MISTAKES, _mask_template, LIKELY_IN_PAIRS),
     accepted={
         "two loops": _loop_mask,
         "the last rows of a square": _last_rows,
@@ -1681,7 +1673,7 @@ _PATTERN = Exercise(
     reference=_masked_pattern,
     cases=_pattern_cases,
     template=_pattern_template,
-    mistakes=_paired(_PATTERN_MISTAKES, _pattern_template),
+    mistakes=paired(_PATTERN_MISTAKES, _pattern_template, LIKELY_IN_PAIRS),
     accepted={
         "a finite fill, then zeros": _finite_then_zero,
         "after the softmax, renormalised": _renormalised,
@@ -1749,7 +1741,7 @@ _HEAD = Exercise(
     reference=_causal_attention,
     cases=_head_cases,
     template=_head_template,
-    mistakes=_paired(_HEAD_MISTAKES, _head_template),
+    mistakes=paired(_HEAD_MISTAKES, _head_template, LIKELY_IN_PAIRS),
     accepted={
         "the query scaled, einsum, a finite fill": _query_scaled,
         "fourth roots and a shifted additive mask": _fourth_roots,

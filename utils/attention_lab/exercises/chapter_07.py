@@ -5,8 +5,7 @@ Letters: B texts, T rows, d width of a row, H heads, d_h = d/H width of a head. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from attention_lab import lesson
 from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Mistake, Question
+from attention_lab.exercises.writing import paired, switched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -475,146 +475,132 @@ own_weight next_word summed divided_by_t over_everything
 """.split()
 
 
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> list[Mistake]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return [
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS
-        else m
-        for m in mistakes
-    ]
-
-
-def _switch(name: str, diagnosis: str, question: str, **switches: Any) -> Mistake:
-    return Mistake(name, diagnosis, question, switches=switches)
-
-
 _ORDER = "In which order do the numbers of one word lie in memory, and what does reshape do to that order?"
 _AXES = "Which axis of the result counts the heads, and which the words?"
 _REFUSE = "What should a caller read who asks for 4 heads in rows of 14 columns?"
 
 _SPLIT_MISTAKES = [
-    _switch(
+    switched(
         "reshaped",
         "Your reshape cuts words into pieces: head 0 gets the first words of the text, not the first columns of each.",
         _ORDER,
         cut="reshaped",
     ),
-    _switch("not_turned", "Your result is (B, T, H, d_h): heads stand inside the words.", _AXES, cut="not turned"),
-    _switch(
+    switched("not_turned", "Your result is (B, T, H, d_h): heads stand inside the words.", _AXES, cut="not turned"),
+    switched(
         "interleaved",
         "Head h takes every H-th column, from column h on, not d/H columns that stand side by side.",
         "Which columns should head 0 take of a row with 6 columns and 2 heads?",
         cut="interleaved",
     ),
-    _switch(
+    switched(
         "width_before_heads",
         "Your result is (B, T, d/H, H): the last axis counts heads, and each head takes every H-th column.",
         _AXES,
         cut="width first",
     ),
-    _switch(
+    switched(
         "width_taken_for_heads",
         "You make d/H heads of width H: the two sizes have changed places.",
         "What does n_heads count: heads, or columns of a head?",
         cut="width for heads",
     ),
-    _switch(
+    switched(
         "axes_1_and_3_swapped",
         "Your transpose swaps words with the columns of a head: the result is (B, d/H, H, T).",
         _AXES,
         cut="axes 1 and 3",
     ),
-    _switch(
+    switched(
         "axes_2_and_3_swapped",
         "Your transpose swaps heads with their columns: the result is (B, T, d/H, H).",
         _AXES,
         cut="axes 2 and 3",
     ),
-    _switch(
+    switched(
         "axes_0_and_1_swapped",
         "Your transpose swaps texts with words: the result is (T, B, H, d/H).",
         _AXES,
         cut="axes 0 and 1",
     ),
-    _switch("heads_first", "Your result is (H, B, T, d/H): heads stand before texts.", _AXES, cut="heads first"),
-    _switch(
+    switched("heads_first", "Your result is (H, B, T, d/H): heads stand before texts.", _AXES, cut="heads first"),
+    switched(
         "turned_as_keys",
         "Your result is (B, H, d/H, T): each head is turned, as keys are for the scores.",
         "Which of the two last axes counts words?",
         cut="keys turned",
     ),
-    _switch(
+    switched(
         "turned_then_reshaped",
         "You transpose words and columns first and reshape then: a row of a head holds one column of several words.",
         _ORDER,
         cut="turned, then reshaped",
     ),
-    _switch(
+    switched(
         "batch_mixed",
         "Your reshape puts the heads before the texts: a head of text 0 holds rows of other texts.",
         "Change text 1: may anything of text 0 move?",
         cut="batch mixed",
     ),
-    _switch(
+    switched(
         "heads_folded_into_the_batch",
         "Your result is (B·H, T, d/H): the heads are taken for further texts.",
         "How many axes should come back?",
         cut="folded",
     ),
-    _switch(
+    switched(
         "from_the_right",
         "Head 0 takes the last columns and the last head the first ones.",
         "Which head should hold column 0?",
         cut="from the right",
     ),
-    _switch(
+    switched(
         "whole_rows",
         "Every head gets the whole row: nothing is shared out.",
         "How many numbers go in, and how many should come out?",
         cut="whole rows",
     ),
-    _switch(
+    switched(
         "first_head_again",
         "Every head gets the first d/H columns.",
         "Which head holds the last column?",
         cut="first head again",
     ),
-    _switch(
+    switched(
         "words_backwards",
         "In each head the words stand in reverse order.",
         "Which word should row 0 of a head hold?",
         cut="words shared out",
     ),
-    _switch(
+    switched(
         "no_check",
         "A width that does not divide is not refused by you: torch stops with a RuntimeError about shapes.",
         _REFUSE,
         check="none",
     ),
-    _switch(
+    switched(
         "numbers_not_named",
         "Your ValueError names neither the width nor the number of heads.",
         _REFUSE,
         check="no numbers",
     ),
-    _switch(
+    switched(
         "heads_not_named", "Your ValueError names the width and not the number of heads.", _REFUSE, check="width only"
     ),
-    _switch("width_not_named", "Your ValueError does not name the width of the row.", _REFUSE, check="heads only"),
-    _switch(
+    switched("width_not_named", "Your ValueError does not name the width of the row.", _REFUSE, check="heads only"),
+    switched(
         "assertion",
         "A width that does not divide ends in an AssertionError, which python -O leaves out.",
         "Which error is meant for a value that cannot be used?",
         check="assertion",
     ),
-    _switch(
+    switched(
         "type_error",
         "A width that does not divide ends in a TypeError, which is for values of the wrong type.",
         "Which error is meant for a value of the right type that cannot be used?",
         check="type error",
     ),
-    _switch(
+    switched(
         "heads_overlap",
         "Head h begins at column h, so neighbouring heads share columns.",
         "Which column is the first one of head 1 when each head is 3 wide?",
@@ -641,95 +627,95 @@ _SPLIT_MISTAKES = [
 ]
 
 _MERGE_MISTAKES = [
-    _switch(
+    switched(
         "reshaped",
         "You reshape without turning back: a row of your result holds several words of one head.",
         "Which axis has to stand next to d_h before the two can become one?",
         join="reshaped",
     ),
-    _switch(
+    switched(
         "interleaved",
         "Your columns alternate: column 0 of every head, then column 1 of every head.",
         "In which columns of a row should head 0 stand?",
         join="interleaved",
     ),
-    _switch(
+    switched(
         "axes_1_and_3_swapped",
         "You swap heads with their columns over the words: a row of your result mixes words.",
         _AXES,
         join="axes 1 and 3",
     ),
-    _switch(
+    switched(
         "axes_2_and_3_swapped",
         "You swap words with the columns of a head: a row of your result holds one column of several words.",
         _AXES,
         join="axes 2 and 3",
     ),
-    _switch(
+    switched(
         "axes_0_and_1_swapped",
         "You swap texts with heads: rows of one text land in another.",
         "Change text 1: may anything of text 0 move?",
         join="axes 0 and 1",
     ),
-    _switch(
+    switched(
         "axes_0_and_2_swapped",
         "You swap texts with words: rows of one text land in another.",
         "Change text 1: may anything of text 0 move?",
         join="heads before batch",
     ),
-    _switch(
+    switched(
         "words_first",
         "You bring the words to the front before the reshape: rows of one text land in another.",
         "Change text 1: may anything of text 0 move?",
         join="words first",
     ),
-    _switch(
+    switched(
         "from_the_right",
         "The last head comes first in your rows.",
         "In which columns of a row should head 0 stand?",
         join="from the right",
     ),
-    _switch(
+    switched(
         "viewed",
         "You call view on a turned tensor: its numbers no longer lie in the order of its shape, and view stops.",
         "Which function makes a copy where one is needed?",
         join="viewed",
     ),
-    _switch("summed", "You add the heads up: rows come back d_h wide.", "How wide is a merged row?", join="summed"),
-    _switch("averaged", "You take the mean over the heads.", "How wide is a merged row?", join="averaged"),
-    _switch("first_head_only", "Only head 0 comes back.", "Where are the other heads?", join="first head"),
-    _switch("last_head_only", "Only the last head comes back.", "Where are the other heads?", join="last head"),
-    _switch(
+    switched("summed", "You add the heads up: rows come back d_h wide.", "How wide is a merged row?", join="summed"),
+    switched("averaged", "You take the mean over the heads.", "How wide is a merged row?", join="averaged"),
+    switched("first_head_only", "Only head 0 comes back.", "Where are the other heads?", join="first head"),
+    switched("last_head_only", "Only the last head comes back.", "Where are the other heads?", join="last head"),
+    switched(
         "one_below_another",
         "Your heads stand one below another: H·T rows, not H·d_h columns.",
         "How many rows has a text?",
         join="one below another",
     ),
-    _switch(
+    switched(
         "not_flattened",
         "The heads are turned back, and still an axis of their own.",
         "How many axes should come back?",
         join="not flattened",
     ),
-    _switch(
+    switched(
         "all_in_one_row",
         "You flatten one axis too many: all words of a text stand in one row.",
         "Which two axes become one?",
         join="all in one row",
     ),
-    _switch(
+    switched(
         "texts_in_one",
         "The texts of the batch are put one below another: the first axis is gone.",
         "How many axes should come back?",
         join="no batch",
     ),
-    _switch(
+    switched(
         "heads_last",
         "Your result is (B, T·d_h, H): the last axis counts heads.",
         "Which two axes become one?",
         join="on axis 2",
     ),
-    _switch(
+    switched(
         "columns_overwritten",
         "Each head is written over the one before, into the first columns: the other columns stay zero.",
         "Which columns of a row belong to head 1?",
@@ -738,147 +724,147 @@ _MERGE_MISTAKES = [
 ]
 
 _LAYER_MISTAKES = [
-    _switch(
+    switched(
         "split_without_transpose",
         "Your heads hold pieces of words: they are split by a reshape that is not followed by a transpose.",
         "Which words are in row 1 of head 0?",
         cut="reshaped",
     ),
-    _switch(
+    switched(
         "merged_without_transpose",
         "Your heads are merged by a reshape alone: a row holds several words of one head.",
         "Change the last word: which rows of your result move?",
         join="reshaped",
     ),
-    _switch(
+    switched(
         "scaled_by_width",
         "Your scores are divided by the root of the whole width d: with more heads the patterns get flatter.",
         "How many products are added up in one score of one head?",
         scale="d",
     ),
-    _switch("unscaled", "Your scores are not scaled.", "How does their spread grow with d_h?", scale="nothing"),
-    _switch(
+    switched("unscaled", "Your scores are not scaled.", "How does their spread grow with d_h?", scale="nothing"),
+    switched(
         "scaled_twice",
         "Your scores are divided by d_h itself.",
         "How does the spread of a sum grow with its number of terms?",
         scale="d_h",
     ),
-    _switch(
+    switched(
         "scaled_by_heads",
         "Your scores are divided by the root of the number of heads.",
         "How many products are added up in one score of one head?",
         scale="heads",
     ),
-    _switch(
+    switched(
         "scaled_by_words",
         "Your scores are divided by the root of the number of words.",
         "How many products are added up in one score of one head?",
         scale="words",
     ),
-    _switch(
+    switched(
         "multiplied_by_the_root",
         "Your scores are multiplied by the root of d_h.",
         "Should wider heads have sharper patterns?",
         scale="inverse",
     ),
-    _switch("unmasked", "Your words look ahead: there is no mask.", "What may row 0 see?", mask="none"),
-    _switch(
+    switched("unmasked", "Your words look ahead: there is no mask.", "What may row 0 see?", mask="none"),
+    switched(
         "masked_late",
         "Your mask comes after the softmax: rows of the pattern no longer sum to 1.",
         "What do the weights of row 0 sum to?",
         mask="after",
     ),
-    _switch(
+    switched(
         "zeros_for_hidden",
         "Hidden scores become 0, and exp(0) is 1: words ahead keep weight.",
         "Which score gets the weight 0?",
         mask="zeros",
     ),
-    _switch("future_only", "Your mask is turned round: words see the future.", "What may row 0 see?", mask="ahead"),
-    _switch("one_word_ahead", "Your words may look one word ahead.", "What may row 0 see?", mask="one ahead"),
-    _switch(
+    switched("future_only", "Your mask is turned round: words see the future.", "What may row 0 see?", mask="ahead"),
+    switched("one_word_ahead", "Your words may look one word ahead.", "What may row 0 see?", mask="one ahead"),
+    switched(
         "own_word_hidden",
         "Your words may not look at themselves, and row 0 has nothing at all.",
         "What may row 0 see?",
         mask="own hidden",
     ),
-    _switch("no_softmax", "Your scores meet the values without a softmax.", "What do rows sum to?", mask="no softmax"),
-    _switch(
+    switched("no_softmax", "Your scores meet the values without a softmax.", "What do rows sum to?", mask="no softmax"),
+    switched(
         "over_the_queries",
         "Your softmax runs over the words that look: columns sum to 1, not rows.",
         "Which axis of the scores counts the words looked at?",
         axis=-2,
     ),
-    _switch(
+    switched(
         "w_o_forgotten",
         "W_o is not used: the merged heads come back as they are.",
         "Which of the inputs can change without changing your result?",
         out="forgotten",
     ),
-    _switch(
+    switched(
         "w_o_turned", "W_o is turned before it is used.", "Rows are multiplied from which side here?", out="turned"
     ),
-    _switch(
+    switched(
         "added_to_the_row",
         "You add x to the result: that is the business of whoever calls the layer.",
         "What comes back when W_v is all zeros?",
         out="added",
     ),
-    _switch(
+    switched(
         "matrices_turned",
         "W_q, W_k and W_v are turned before they are used, as nn.Linear would.",
         "In which layout do these matrices come: x @ W, or x @ W.T?",
         project="turned",
     ),
-    _switch(
+    switched(
         "q_and_k_swapped",
         "Queries are made with W_k and keys with W_q.",
         "Which matrix says what a word looks for?",
         project="q and k swapped",
     ),
-    _switch(
+    switched(
         "keys_as_values",
         "Your blend is one of keys: W_v is not used.",
         "What is handed over?",
         project="keys as values",
     ),
-    _switch(
+    switched(
         "queries_as_keys",
         "Your keys are queries: W_k is not used.",
         "Which of the inputs can change without changing your result?",
         project="queries as keys",
     ),
-    _switch(
+    switched(
         "values_not_projected",
         "The rows themselves are handed over: W_v is not used.",
         "Which of the inputs can change without changing your result?",
         project="values forgotten",
     ),
-    _switch(
+    switched(
         "nothing_projected",
         "The rows are split as they are: W_q, W_k and W_v are not used.",
         "Which of the inputs can change without changing your result?",
         project="all forgotten",
     ),
-    _switch(
+    switched(
         "one_head",
         "Your layer has one wide head, whatever n_heads says.",
         "Does your result change with n_heads?",
         heads="one",
     ),
-    _switch(
+    switched(
         "patterns_averaged",
         "Your heads all use the mean of their patterns.",
         "May two heads look at different words?",
         heads="mean pattern",
     ),
-    _switch(
+    switched(
         "heads_interleaved",
         "Head h takes every H-th column of queries, keys and values, from column h on.",
         "Which columns belong to head 0?",
         cut="interleaved",
     ),
-    _switch(
+    switched(
         "merged_in_turns",
         "Merged columns alternate between the heads.",
         "In which columns of a merged row should head 0 stand?",
@@ -920,13 +906,13 @@ _LAYER_MISTAKES = [
         "May head 0 ask about the last column of a row?",
         answer=_rows_split_first,
     ),
-    _switch(
+    switched(
         "k_and_v_swapped",
         "Keys and values have changed places: words are found by W_v and hand over W_k.",
         "Which of the three views meets the queries?",
         project="k and v swapped",
     ),
-    _switch(
+    switched(
         "true_means_blocked",
         "Your mask hides the past and shows what lies ahead; the last row has nothing and is NaN.",
         "What does True mean in this course's masks: may look, or is blocked?",
@@ -955,48 +941,48 @@ _LAYER_MISTAKES = [
 _ROW = "Which column of row t belongs to the word just before it?"
 
 _PREVIOUS_MISTAKES = [
-    _switch("own_weight", "You average the weight that words give to themselves.", _ROW, diagonal=0),
-    _switch("next_word", "You average the weight that words give to the word after them.", _ROW, diagonal=1),
-    _switch("two_back", "You average the weight that words give to the word two before.", _ROW, diagonal=-2),
-    _switch(
+    switched("own_weight", "You average the weight that words give to themselves.", _ROW, diagonal=0),
+    switched("next_word", "You average the weight that words give to the word after them.", _ROW, diagonal=1),
+    switched("two_back", "You average the weight that words give to the word two before.", _ROW, diagonal=-2),
+    switched(
         "summed",
         "You add the weights up: longer texts get larger scores.",
         "What is the largest score that a head should get?",
         take="sum",
     ),
-    _switch(
+    switched(
         "divided_by_t",
         "You divide by T, and there are T - 1 rows with a word before them.",
         "What is the score of a head that always gives 1 to the word before?",
         take="by T",
     ),
-    _switch(
+    switched(
         "over_everything",
         "You take the mean over all heads as well: one number comes back.",
         "How many heads have a score of their own?",
         take="everything",
     ),
-    _switch(
+    switched(
         "not_averaged", "Your weights are the right ones, and not averaged.", "Which axis is still there?", take="none"
     ),
-    _switch(
+    switched(
         "heads_averaged",
         "You take the mean over the first axis, not over the rows.",
         "Which axis of the weights counts rows?",
         take="heads averaged",
     ),
-    _switch("largest", "You take the largest weight, not the mean.", "Does every row count?", take="largest"),
-    _switch("smallest", "You take the smallest weight, not the mean.", "Does every row count?", take="smallest"),
-    _switch("median", "You take the median of the weights, not the mean.", "Does every row count?", take="middle"),
-    _switch("last_row_only", "Only the weight of the last row counts.", "Does every row count?", take="last"),
-    _switch("row_1_only", "Only the weight of row 1 counts.", "Does every row count?", take="first"),
-    _switch(
+    switched("largest", "You take the largest weight, not the mean.", "Does every row count?", take="largest"),
+    switched("smallest", "You take the smallest weight, not the mean.", "Does every row count?", take="smallest"),
+    switched("median", "You take the median of the weights, not the mean.", "Does every row count?", take="middle"),
+    switched("last_row_only", "Only the weight of the last row counts.", "Does every row count?", take="last"),
+    switched("row_1_only", "Only the weight of row 1 counts.", "Does every row count?", take="first"),
+    switched(
         "row_1_left_out",
         "You leave out row 1, which has a word before it.",
         "Which is the first row with a word before it?",
         take="without the first",
     ),
-    _switch("axis_kept", "An axis of length 1 is left over.", "Which shape has one number a head?", take="axis kept"),
+    switched("axis_kept", "An axis of length 1 is left over.", "Which shape has one number a head?", take="axis kept"),
     Mistake(
         "wraps_round",
         "Your row 0 counts with its last column: index -1 is the last one, not the one before the first.",
@@ -1160,7 +1146,7 @@ _SPLIT = Exercise(
     reference=_split_heads,
     cases=_split_cases,
     template=_split_template,
-    mistakes=_paired(_SPLIT_MISTAKES, _split_template),
+    mistakes=paired(_SPLIT_MISTAKES, _split_template, LIKELY_IN_PAIRS),
     accepted={"slices, stacked": _split_by_hand, "view and permute": _split_permuted, "chunks": _split_chunks},
     hints=(
         "One row has d columns. Which of them does head 0 take, and which numbers come together in x[b, t]?",
@@ -1178,7 +1164,7 @@ _MERGE = Exercise(
     reference=_merge_heads,
     cases=_merge_cases,
     template=_merge_template,
-    mistakes=_paired(_MERGE_MISTAKES, _merge_template),
+    mistakes=paired(_MERGE_MISTAKES, _merge_template, LIKELY_IN_PAIRS),
     accepted={
         "unbound and joined": _merge_by_cat,
         "contiguous and view": _merge_contiguous,
@@ -1200,7 +1186,7 @@ _LAYER = Exercise(
     reference=_multi_head_attention,
     cases=_layer_cases,
     template=_layer_template,
-    mistakes=_paired(_LAYER_MISTAKES, _layer_template),
+    mistakes=paired(_LAYER_MISTAKES, _layer_template, LIKELY_IN_PAIRS),
     accepted={
         "SDPA": _layer_sdpa,
         "nn.MultiheadAttention": _layer_module,
@@ -1223,7 +1209,7 @@ _PREVIOUS = Exercise(
     reference=_previous_token_score,
     cases=_previous_cases,
     template=_previous_template,
-    mistakes=_paired(_PREVIOUS_MISTAKES, _previous_template),
+    mistakes=paired(_PREVIOUS_MISTAKES, _previous_template, LIKELY_IN_PAIRS),
     accepted={"a loop": _previous_in_a_loop, "by index": _previous_by_index, "a trace": _previous_by_trace},
     hints=(
         "In row 3 of a pattern, which column holds the weight on word 2?",

@@ -7,14 +7,14 @@ pairs (i, i + d_k/2) that published models use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Fn, Mistake, Question
+from attention_lab.exercises.writing import answered, paired, switched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -900,24 +900,6 @@ positions_in_degrees cos_and_sin_exchanged rising_turns scaled_result
 """.split()
 
 
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> tuple[Mistake, ...]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return tuple(
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS
-        else m
-        for m in mistakes
-    )
-
-
-def _switch(name: str, diagnosis: str, question: str, **switches: Any) -> Mistake:
-    return Mistake(name, diagnosis, question, switches=switches)
-
-
-def _answer(name: str, diagnosis: str, question: str, answer: Callable[..., Any]) -> Mistake:
-    return Mistake(name, diagnosis, question, answer=answer)
-
-
 _FIRST = "Two ways lead to the same place: shuffle, then f; f, then shuffle. Which two do you compare?"
 _PERM = "Row 0 of x[perm] is row perm[0] of x. Which row of f(x) belongs beside it?"
 _LARGEST = "One number is off by 3, all others agree. What should come back?"
@@ -925,177 +907,177 @@ _COPY = "What is in x after f has written into what it was given?"
 _ONE_NUMBER = "How many numbers should come back, whatever the shape of f(x)?"
 
 _GAP_MISTAKES = [
-    _switch(
+    switched(
         "compared_with_the_unshuffled",
         "You compare f(x[perm]) with f(x): that asks whether the output stays the same, not whether it goes along.",
         _PERM,
         second="as it is",
     ),
-    _switch(
+    switched(
         "input_not_shuffled",
         "f never gets the shuffled rows: you compare f(x) with f(x) shuffled.",
         _FIRST,
         first="as it is",
     ),
-    _switch("inverse_on_the_result", "The result is shuffled by the inverse of perm.", _PERM, second="inverse"),
-    _switch("inverse_on_the_input", "f gets the rows shuffled by the inverse of perm.", _PERM, first="inverse"),
+    switched("inverse_on_the_result", "The result is shuffled by the inverse of perm.", _PERM, second="inverse"),
+    switched("inverse_on_the_input", "f gets the rows shuffled by the inverse of perm.", _PERM, first="inverse"),
     Mistake(
         "inverse_on_both",
         "Rows and result are both shuffled by the inverse of perm.",
         _PERM,
         answer=partial(_gap_template, first="inverse", second="inverse"),
     ),
-    _switch(
+    switched(
         "same_call_twice",
         "You compare f(x[perm]) with itself: your gap is always 0.",
         _FIRST,
         second="same",
     ),
-    _switch(
+    switched(
         "shuffled_twice",
         "f(x[perm]) is shuffled once more and compared with itself.",
         _FIRST,
         second="back too far",
     ),
-    _switch(
+    switched(
         "result_shuffled_twice",
         "f(x) is shuffled twice, the rows once.",
         _PERM,
         second="twice",
     ),
-    _switch(
+    switched(
         "compared_with_the_rows",
         "You compare f(x[perm]) with the shuffled rows: the result of f on x has no say.",
         _FIRST,
         second="the shuffled input",
     ),
-    _switch("reversed", "You turn the rows round; perm asks for another order.", _PERM, first="reversed"),
-    _switch("rolled", "You roll the rows by one; perm may ask for another order.", _PERM, first="rolled"),
-    _switch(
+    switched("reversed", "You turn the rows round; perm asks for another order.", _PERM, first="reversed"),
+    switched("rolled", "You roll the rows by one; perm may ask for another order.", _PERM, first="rolled"),
+    switched(
         "columns_shuffled",
         "You shuffle the columns of x, not its rows.",
         "Which axis of x holds the words?",
         first="columns",
     ),
-    _answer("f_left_out", "You measure how far the rows move; f is never called.", _FIRST, _without_f),
-    _answer(
+    answered("f_left_out", "You measure how far the rows move; f is never called.", _FIRST, _without_f),
+    answered(
         "rows_alone",
         "f gets one row at a time, so no row can see another.",
         "What does attention do with a sentence of one word?",
         _row_by_row,
     ),
-    _switch("written_into_x", "f gets x itself, and may write into it.", _COPY, second="in place"),
-    _answer(
+    switched("written_into_x", "f gets x itself, and may write into it.", _COPY, second="in place"),
+    answered(
         "written_into_x_first",
         "f gets x itself and may write into it; the second call then works on what it left.",
         _COPY,
         _unshuffled_call_first,
     ),
-    _answer(
+    answered(
         "x_itself_shuffled",
         "You shuffle x in place: the caller's rows are in another order afterwards.",
         "Does x[:] = … make a new tensor?",
         _shuffles_x_itself,
     ),
-    _switch("signed", "You take the largest difference, and negative ones count as small.", _LARGEST, size="signed"),
-    _switch(
+    switched("signed", "You take the largest difference, and negative ones count as small.", _LARGEST, size="signed"),
+    switched(
         "signed_the_other_way",
         "You take the largest difference with its sign, second less first: half of the gaps are missed.",
         _LARGEST,
         size="other sign",
     ),
-    _switch("mean", "Your result is the mean of the differences, not the largest.", _LARGEST, size="mean"),
-    _switch(
+    switched("mean", "Your result is the mean of the differences, not the largest.", _LARGEST, size="mean"),
+    switched(
         "signed_mean",
         "Your result is the mean with signs: differences cancel each other.",
         _LARGEST,
         size="signed mean",
     ),
-    _switch("summed", "Your result is the sum of all differences.", _LARGEST, size="sum"),
-    _switch(
+    switched("summed", "Your result is the sum of all differences.", _LARGEST, size="sum"),
+    switched(
         "signed_sum",
         "You add up differences with their signs, and they cancel each other.",
         _LARGEST,
         size="size of the sum",
     ),
-    _switch("length", "Your result is the norm of all differences together.", _LARGEST, size="length"),
-    _switch("longest_row", "Your result is the norm of the row that differs most.", _LARGEST, size="longest row"),
-    _switch("largest_row_sum", "Your result is the largest sum over a row.", _LARGEST, size="row sums"),
-    _switch(
+    switched("length", "Your result is the norm of all differences together.", _LARGEST, size="length"),
+    switched("longest_row", "Your result is the norm of the row that differs most.", _LARGEST, size="longest row"),
+    switched("largest_row_sum", "Your result is the largest sum over a row.", _LARGEST, size="row sums"),
+    switched(
         "mean_of_the_rows",
         "You take the largest difference of each row, and then the mean of those.",
         _LARGEST,
         size="mean of the rows",
     ),
-    _switch(
+    switched(
         "sorted_first",
         "You sort the numbers before you compare them: which row they stand in has no say.",
         "What should come out for a function that gives its rows in another order?",
         size="sorted",
     ),
-    _switch("mean_square", "Your result is the mean of the squared differences.", _LARGEST, size="squares"),
-    _switch("largest_square", "Your result is the square of the largest difference.", _LARGEST, size="largest square"),
-    _switch(
+    switched("mean_square", "Your result is the mean of the squared differences.", _LARGEST, size="squares"),
+    switched("largest_square", "Your result is the square of the largest difference.", _LARGEST, size="largest square"),
+    switched(
         "root_mean_square",
         "Your result is the root of the mean squared difference.",
         _LARGEST,
         size="root of the mean square",
     ),
-    _switch("least", "Your result is the least difference of all.", _LARGEST, size="least"),
-    _switch(
+    switched("least", "Your result is the least difference of all.", _LARGEST, size="least"),
+    switched(
         "largest_numbers_compared",
         "You compare the largest numbers of the two results; a shuffle does not change which number is largest.",
         "Which numbers of the two results belong together?",
         size="difference of the largest",
     ),
-    _switch(
+    switched(
         "sizes_compared",
         "You compare the sizes of the numbers: 3 and -3 count as equal.",
         "How far apart are 3 and -3?",
         size="difference of the sizes",
     ),
-    _switch("row_by_row", "Your result holds one number a row.", _ONE_NUMBER, size="row by row"),
-    _switch("column_by_column", "Your result holds one number a column.", _ONE_NUMBER, size="column by column"),
-    _switch("not_reduced", "Your result holds all differences, not the largest.", _ONE_NUMBER, size="all"),
-    _switch(
+    switched("row_by_row", "Your result holds one number a row.", _ONE_NUMBER, size="row by row"),
+    switched("column_by_column", "Your result holds one number a column.", _ONE_NUMBER, size="column by column"),
+    switched("not_reduced", "Your result holds all differences, not the largest.", _ONE_NUMBER, size="all"),
+    switched(
         "yes_or_no",
         "Your result says whether there is a gap, not how large it is.",
         "What would tell a gap of 0.01 from one of 5?",
         size="yes or no",
     ),
-    _switch(
+    switched(
         "no_or_yes",
         "Your result says whether the two agree, not how far they are apart.",
         "What would tell a gap of 0.01 from one of 5?",
         size="no or yes",
     ),
-    _switch(
+    switched(
         "relative",
         "You divide the gap by the size of the result.",
         "Does the definition divide by anything?",
         size="relative",
     ),
-    _switch("last_row_only", "Only the last row is compared.", _LARGEST, size="last row"),
-    _switch("first_row_only", "Only the first row is compared.", _LARGEST, size="first row"),
-    _switch("first_column_only", "Only the first column is compared.", _LARGEST, size="first column"),
-    _switch("rows_counted", "You count the rows that differ.", _LARGEST, size="how many"),
-    _switch("place_of_the_largest", "argmax says where the largest is, not how large.", _LARGEST, size="place"),
-    _switch("rounded", "You round the gap, and small gaps vanish.", "What is a gap of 0.004 then?", size="rounded"),
-    _switch("whole_numbers", "int cuts the gap down to a whole number.", "What is a gap of 0.9 then?", size="whole"),
-    _switch("added", "You add the two results in place of taking one from the other.", _FIRST, size="added"),
-    _answer(
+    switched("last_row_only", "Only the last row is compared.", _LARGEST, size="last row"),
+    switched("first_row_only", "Only the first row is compared.", _LARGEST, size="first row"),
+    switched("first_column_only", "Only the first column is compared.", _LARGEST, size="first column"),
+    switched("rows_counted", "You count the rows that differ.", _LARGEST, size="how many"),
+    switched("place_of_the_largest", "argmax says where the largest is, not how large.", _LARGEST, size="place"),
+    switched("rounded", "You round the gap, and small gaps vanish.", "What is a gap of 0.004 then?", size="rounded"),
+    switched("whole_numbers", "int cuts the gap down to a whole number.", "What is a gap of 0.9 then?", size="whole"),
+    switched("added", "You add the two results in place of taking one from the other.", _FIRST, size="added"),
+    answered(
         "python_max",
         "Python's max compares whole rows with each other, and a row has no single truth.",
         "Does max(tensor) run over its rows or over its numbers?",
         _python_max,
     ),
-    _answer(
+    answered(
         "copy_used_twice",
         "Both calls of f get one copy of x, and f may have written into it before you shuffle it.",
         _COPY,
         _copy_written_into,
     ),
-    _answer(
+    answered(
         "order_of_your_own",
         "You turn the rows round and do not use perm.",
         "Which of the three inputs can change without changing your result?",
@@ -1112,188 +1094,188 @@ _ODD = "For d = 5: how many columns are sines, and how many cosines?"
 _SHAPE = "Which shape does the exercise ask for?"
 
 _TABLE_MISTAKES = [
-    _switch("swapped", "Your even columns hold cosines and your odd ones sines.", _PLACE, share="swapped"),
-    _switch("halves", "All your sines come first, then all cosines.", _COLUMNS, end="halves"),
-    _switch("halves_swapped", "All your cosines come first, then all sines.", _COLUMNS, end="halves swapped"),
-    _switch("sines_only", "Every column of your table is a sine.", _PLACE, share="sines only"),
-    _switch("cosines_only", "Every column of your table is a cosine.", _PLACE, share="cosines only"),
-    _switch("angles_returned", "You hand back the angles, without sine and cosine.", _PLACE, share="angles"),
-    _switch("tangent", "Your odd columns hold tangents.", _PLACE, share="tangent"),
-    _switch("sine_and_cosine_added", "Sine and cosine are added in every column.", _PLACE, share="sum"),
-    _switch("minus_the_sine", "Your sines have the wrong sign.", "Is the sine of 1 above 0?", share="minus the sine"),
-    _switch("odd_columns_empty", "Your odd columns were never filled.", _COLUMNS, share="odd empty"),
-    _switch("even_columns_empty", "Your even columns were never filled.", _COLUMNS, share="even empty"),
-    _switch(
+    switched("swapped", "Your even columns hold cosines and your odd ones sines.", _PLACE, share="swapped"),
+    switched("halves", "All your sines come first, then all cosines.", _COLUMNS, end="halves"),
+    switched("halves_swapped", "All your cosines come first, then all sines.", _COLUMNS, end="halves swapped"),
+    switched("sines_only", "Every column of your table is a sine.", _PLACE, share="sines only"),
+    switched("cosines_only", "Every column of your table is a cosine.", _PLACE, share="cosines only"),
+    switched("angles_returned", "You hand back the angles, without sine and cosine.", _PLACE, share="angles"),
+    switched("tangent", "Your odd columns hold tangents.", _PLACE, share="tangent"),
+    switched("sine_and_cosine_added", "Sine and cosine are added in every column.", _PLACE, share="sum"),
+    switched("minus_the_sine", "Your sines have the wrong sign.", "Is the sine of 1 above 0?", share="minus the sine"),
+    switched("odd_columns_empty", "Your odd columns were never filled.", _COLUMNS, share="odd empty"),
+    switched("even_columns_empty", "Your even columns were never filled.", _COLUMNS, share="even empty"),
+    switched(
         "exponent_i_over_d",
         "Your frequencies fall half as fast as they should: the exponent of pair i is i / d, or the base is 100.",
         _EXPONENT,
         exponent="i / d",
     ),
-    _switch(
+    switched(
         "each_column_its_own",
         "Sine and cosine of a pair have different frequencies: each column has an exponent of its own.",
         _COLUMNS,
         exponent="each column its own",
     ),
-    _switch(
+    switched(
         "twice_the_column",
         "Each column has an exponent of its own, and twice as large as it should be.",
         _EXPONENT,
         exponent="twice the column",
     ),
-    _switch(
+    switched(
         "exponent_4i_over_d",
         "Your frequencies fall twice as fast as they should: an arange by twos is doubled once more.",
         "What runs over 0, 2, 4 …: i, or 2i?",
         exponent="4i / d",
     ),
-    _switch(
+    switched(
         "slowest_is_the_base",
         "Your slowest column reaches the base itself: the exponent is i / (d/2 - 1).",
         _EXPONENT,
         exponent="reaches the end",
     ),
-    _switch(
+    switched(
         "divided_by_d_minus_1",
         "Your exponents are divided by d - 1.",
         _EXPONENT,
         exponent="reaches d - 1",
     ),
-    _switch(
+    switched(
         "odd_width_made_even",
         "An odd d is rounded up, and the exponents are divided by the wrong width.",
         "Which d belongs in the exponent when d is 5?",
         exponent="even width",
     ),
-    _switch("exponent_without_d", "Your exponents are not divided by the width.", _EXPONENT, exponent="without d"),
-    _switch("pairs_from_1", "Your pairs are counted from 1: the first is already slow.", _EXPONENT, exponent="from 1"),
-    _switch(
+    switched("exponent_without_d", "Your exponents are not divided by the width.", _EXPONENT, exponent="without d"),
+    switched("pairs_from_1", "Your pairs are counted from 1: the first is already slow.", _EXPONENT, exponent="from 1"),
+    switched(
         "powers_multiplied",
         "Later columns turn faster and faster: positions are multiplied by the powers of the base.",
         _BASE,
         multiplied=True,
     ),
-    _switch(
+    switched(
         "one_frequency",
         "All your pairs turn equally fast: every exponent is 0.",
         "Is there a division of whole numbers, //, in your exponent?",
         exponent="all the same",
     ),
-    _switch(
+    switched(
         "frequencies_from_the_end",
         "Your slowest pair comes first.",
         "Which pair turns by 1 a position?",
         exponent="from the end",
     ),
-    _switch("base_1000", "Your frequencies fall by another base: 1000.", _BASE, base=1000.0),
-    _switch("base_100000", "Your frequencies fall by another base: 100000.", _BASE, base=100000.0),
-    _switch(
+    switched("base_1000", "Your frequencies fall by another base: 1000.", _BASE, base=1000.0),
+    switched("base_100000", "Your frequencies fall by another base: 100000.", _BASE, base=100000.0),
+    switched(
         "base_missing",
         "Your base is e: exp gets the exponent without the logarithm of 10000.",
         "Which power of e is 10000?",
         base=float(np.e),
     ),
-    _switch(
+    switched(
         "base_two_log",
         "Your base is e to the power of log10(10000) = 4.",
         "To which base is the logarithm that exp undoes?",
         base=float(np.exp(4)),
     ),
-    _switch("from_1", "Your positions begin at 1.", _PLACE, count="from 1"),
-    _switch("backwards", "Your positions run backwards.", _PLACE, count="backwards"),
-    _switch(
+    switched("from_1", "Your positions begin at 1.", _PLACE, count="from 1"),
+    switched("backwards", "Your positions run backwards.", _PLACE, count="backwards"),
+    switched(
         "same_row_everywhere",
         "All rows of your table are the row of position 0.",
         "What tells two rows of your table apart?",
         count="all 0",
     ),
-    _switch(
+    switched(
         "same_row_of_1_everywhere",
         "All rows of your table are the row of position 1.",
         "What tells two rows of your table apart?",
         count="all 1",
     ),
-    _switch("degrees", "Your positions are turned into radians as if they were degrees.", _UNIT, count="degrees"),
-    _switch("whole_turns", "Your angles are 2π times too large.", _UNIT, count="whole turns"),
-    _switch("half_turns", "Your angles are π times too large.", _UNIT, count="half turns"),
-    _switch(
+    switched("degrees", "Your positions are turned into radians as if they were degrees.", _UNIT, count="degrees"),
+    switched("whole_turns", "Your angles are 2π times too large.", _UNIT, count="whole turns"),
+    switched("half_turns", "Your angles are π times too large.", _UNIT, count="half turns"),
+    switched(
         "share_of_the_length",
         "Positions are divided by T: the same position has another code in a longer text.",
         "Should row 3 of the table depend on how many rows follow?",
         count="share of the length",
     ),
-    _switch(
+    switched(
         "share_up_to_1",
         "Positions run from 0 to 1: the same position has another code in a longer text.",
         "Should row 3 of the table depend on how many rows follow?",
         count="share up to 1",
     ),
-    _switch("centred", "Your position 0 stands in the middle.", _PLACE, count="centred"),
-    _switch("turned", "Your positions run along the columns: the table is (d, T).", _SHAPE, end="turned"),
-    _switch("batch_axis_added", "Your table has a leading axis of length 1.", _SHAPE, end="batch axis"),
-    _switch("middle_axis_added", "Your table has an axis of length 1 in the middle.", _SHAPE, end="middle axis"),
-    _switch("flat", "Your table is one long row.", _SHAPE, end="flat"),
-    _switch("last_row_only", "You hand back the row of the last position only.", _SHAPE, end="last row"),
-    _switch("row_0_left_out", "Your table has no row for position 0.", _PLACE, end="without row 0"),
-    _switch("one_row_more", "Your table has a row too many.", "What is the last position of T?", rows=1),
-    _switch("last_column_missing", "An odd width loses its last column.", _ODD, end="last column missing"),
-    _switch("last_column_empty", "An odd width has nothing in its last column.", _ODD, end="last column empty"),
-    _answer("odd_width_crashes", "An odd width fails: you make as many cosines as sines.", _ODD, _odd_width_crashes),
-    _answer(
+    switched("centred", "Your position 0 stands in the middle.", _PLACE, count="centred"),
+    switched("turned", "Your positions run along the columns: the table is (d, T).", _SHAPE, end="turned"),
+    switched("batch_axis_added", "Your table has a leading axis of length 1.", _SHAPE, end="batch axis"),
+    switched("middle_axis_added", "Your table has an axis of length 1 in the middle.", _SHAPE, end="middle axis"),
+    switched("flat", "Your table is one long row.", _SHAPE, end="flat"),
+    switched("last_row_only", "You hand back the row of the last position only.", _SHAPE, end="last row"),
+    switched("row_0_left_out", "Your table has no row for position 0.", _PLACE, end="without row 0"),
+    switched("one_row_more", "Your table has a row too many.", "What is the last position of T?", rows=1),
+    switched("last_column_missing", "An odd width loses its last column.", _ODD, end="last column missing"),
+    switched("last_column_empty", "An odd width has nothing in its last column.", _ODD, end="last column empty"),
+    answered("odd_width_crashes", "An odd width fails: you make as many cosines as sines.", _ODD, _odd_width_crashes),
+    answered(
         "odd_width_crashes_in_a_loop",
         "An odd width fails: your loop fills two columns at a time, and there is no second one in the end.",
         _ODD,
         _odd_width_crashes_in_a_loop,
     ),
-    _answer(
+    answered(
         "halves_grow",
         "All your sines come first, then all cosines, and an odd width becomes one column wider.",
         _COLUMNS,
         _halves_grow,
     ),
-    _answer(
+    answered(
         "power_before_division",
         "The power is taken before the division by d: a ** b / d is (a ** b) / d.",
         "In which order does Python work out 10000 ** 2 / 4?",
         _power_before_division,
     ),
-    _answer(
+    answered(
         "cosines_of_the_next_pair",
         "In an odd width your cosines have the angle of the next pair.",
         _COLUMNS,
         _cosines_of_the_next,
     ),
-    _answer(
+    answered(
         "rows_take_turns",
         "Your even rows hold sines and your odd rows cosines.",
         "Does 0::2 stand for rows or for columns in yours?",
         _rows_take_turns,
     ),
-    _answer(
+    answered(
         "cut_to_whole_numbers",
         "Your table holds whole numbers: what is written into it is cut.",
         "Which dtype has the tensor that you fill?",
         _whole_numbers,
     ),
-    _switch(
+    switched(
         "exponent_of_odd_numbers",
         "Your exponents run over 1, 3, 5 …, divided by d: the first pair is already slow.",
         _EXPONENT,
         exponent="odd numbers",
     ),
-    _answer("odd_width_grows", "An odd width becomes one column wider.", _ODD, _odd_width_grows),
-    _answer("odd_width_refused", "You refuse odd widths; here they are allowed.", _ODD, _odd_width_refused),
-    _switch("scaled_by_root_d", "Your table is divided by √d.", "What is row 0 of the table?", end="scaled"),
-    _switch("grown_by_root_d", "Your table is multiplied by √d.", "What is row 0 of the table?", end="grown"),
-    _switch("between_0_and_1", "Your numbers are moved between 0 and 1.", "What is sin(0)?", end="between 0 and 1"),
-    _answer("random", "Your table is drawn at random.", "Does the exercise name a formula?", _random_table),
-    _switch(
+    answered("odd_width_grows", "An odd width becomes one column wider.", _ODD, _odd_width_grows),
+    answered("odd_width_refused", "You refuse odd widths; here they are allowed.", _ODD, _odd_width_refused),
+    switched("scaled_by_root_d", "Your table is divided by √d.", "What is row 0 of the table?", end="scaled"),
+    switched("grown_by_root_d", "Your table is multiplied by √d.", "What is row 0 of the table?", end="grown"),
+    switched("between_0_and_1", "Your numbers are moved between 0 and 1.", "What is sin(0)?", end="between 0 and 1"),
+    answered("random", "Your table is drawn at random.", "Does the exercise name a formula?", _random_table),
+    switched(
         "last_pair_slowed_by_the_base",
         "Your last pair is slowed by the base itself: the exponents go from 0 to 1 (a logspace or linspace).",
         _EXPONENT,
         exponent="last pair at the end",
     ),
-    _answer(
+    answered(
         "array_of_numpy",
         "Your table is an array of NumPy: the next cell adds it to tensors.",
         "Which function of torch makes a tensor of an array?",
@@ -1309,184 +1291,186 @@ _MESSAGE = "What should a caller read who brings 7 words to a table of 4 positio
 _SUM = "What is asked for: a sum, and of what?"
 
 _ADD_MISTAKES = [
-    _switch(
+    switched(
         "batch_axis",
         "The table runs along the batch: all words of a sentence get the same code, and each sentence another one.",
         _AXIS,
         taken="batch axis",
     ),
-    _switch("running_on", "Positions are counted through the whole batch.", _AXIS, taken="running on"),
-    _switch("last_rows", "The last T rows of the table are added, not the first.", _ROW, taken="last rows"),
-    _switch("from_row_1", "You begin with row 1 of the table.", _ROW, taken="from 1"),
-    _switch("row_0_for_all", "Every word gets row 0: their order is not told.", _ROW, taken="row 0"),
-    _switch("row_t_for_all", "Every word gets row T - 1: their order is not told.", _ROW, taken="row T"),
-    _switch("last_row_for_all", "Every word gets the last row of the table.", _ROW, taken="last row"),
-    _switch(
+    switched("running_on", "Positions are counted through the whole batch.", _AXIS, taken="running on"),
+    switched("last_rows", "The last T rows of the table are added, not the first.", _ROW, taken="last rows"),
+    switched("from_row_1", "You begin with row 1 of the table.", _ROW, taken="from 1"),
+    switched("row_0_for_all", "Every word gets row 0: their order is not told.", _ROW, taken="row 0"),
+    switched("row_t_for_all", "Every word gets row T - 1: their order is not told.", _ROW, taken="row T"),
+    switched("last_row_for_all", "Every word gets the last row of the table.", _ROW, taken="last row"),
+    switched(
         "as_many_as_sentences",
         "You take as many rows of the table as there are sentences.",
         "Which axis of tokens has length T?",
         taken="as many as sentences",
     ),
-    _switch(
+    switched(
         "as_many_as_columns",
         "You take as many rows of the table as a word has numbers.",
         "Which axis of tokens has length T?",
         taken="as many as columns",
     ),
-    _switch(
+    switched(
         "whole_table",
         "You add the whole table, which only fits when there are as many tokens as positions.",
         "How many rows of the table does a sentence of 3 words need?",
         taken="whole table",
     ),
-    _switch("backwards", "The table is added from its row T - 1 backwards.", _ROW, taken="backwards"),
-    _switch("mean_of_the_codes", "Every word gets the mean of the codes.", _ROW, taken="mean"),
-    _switch("sum_of_the_codes", "Every word gets the sum of all codes.", _ROW, taken="sum"),
-    _switch("columns_turned", "The columns of the table are turned round.", _SUM, taken="columns turned"),
-    _switch(
+    switched("backwards", "The table is added from its row T - 1 backwards.", _ROW, taken="backwards"),
+    switched("mean_of_the_codes", "Every word gets the mean of the codes.", _ROW, taken="mean"),
+    switched("sum_of_the_codes", "Every word gets the sum of all codes.", _ROW, taken="sum"),
+    switched("columns_turned", "The columns of the table are turned round.", _SUM, taken="columns turned"),
+    switched(
         "concatenated",
         "The codes stand beside the tokens: rows become twice as wide.",
         "How wide is a row afterwards?",
         join="concatenated",
     ),
-    _switch(
+    switched(
         "in_place",
         "The codes are written into tokens: the caller's rows are changed.",
         "What does += do to a tensor that somebody else still uses?",
         join="in place",
     ),
-    _switch("multiplied", "Tokens and codes are multiplied.", _SUM, join="multiplied"),
-    _switch("subtracted", "The codes are taken off.", _SUM, join="subtracted"),
-    _switch(
+    switched("multiplied", "Tokens and codes are multiplied.", _SUM, join="multiplied"),
+    switched("subtracted", "The codes are taken off.", _SUM, join="subtracted"),
+    switched(
         "tokens_grown",
         "The tokens are multiplied by √d first.",
         "Some models scale their tokens; does this exercise say so?",
         join="tokens grown",
     ),
-    _switch("codes_scaled", "The codes are divided by √d.", _SUM, join="codes scaled"),
-    _switch("mean", "Your result is the mean of token and code.", _SUM, join="mean"),
-    _switch("codes_only", "Your result holds codes only: the words are gone.", _SUM, join="codes only"),
-    _switch("tokens_only", "Your result holds the tokens as they were.", _SUM, join="tokens only"),
-    _switch("twice", "The codes are added twice.", _SUM, join="twice"),
-    _switch("first_sentence_only", "Only the first sentence gets positions.", _AXIS, join="first sentence"),
-    _switch("length_one", "Rows are brought to length 1 afterwards.", _SUM, join="length one"),
-    _switch("one_sentence_returned", "Only one sentence comes back.", _SHAPE, join="one sentence"),
-    _switch("sentences_summed", "The sentences are added up.", _SHAPE, join="summed"),
-    _switch("cut", "Tokens beyond the table are cut off without a word.", _TOO_LONG, too_long="cut"),
-    _switch("newest_kept", "Tokens at the beginning are cut off without a word.", _TOO_LONG, too_long="newest"),
-    _switch(
+    switched("codes_scaled", "The codes are divided by √d.", _SUM, join="codes scaled"),
+    switched("mean", "Your result is the mean of token and code.", _SUM, join="mean"),
+    switched("codes_only", "Your result holds codes only: the words are gone.", _SUM, join="codes only"),
+    switched("tokens_only", "Your result holds the tokens as they were.", _SUM, join="tokens only"),
+    switched("twice", "The codes are added twice.", _SUM, join="twice"),
+    switched("first_sentence_only", "Only the first sentence gets positions.", _AXIS, join="first sentence"),
+    switched("length_one", "Rows are brought to length 1 afterwards.", _SUM, join="length one"),
+    switched("one_sentence_returned", "Only one sentence comes back.", _SHAPE, join="one sentence"),
+    switched("sentences_summed", "The sentences are added up.", _SHAPE, join="summed"),
+    switched("cut", "Tokens beyond the table are cut off without a word.", _TOO_LONG, too_long="cut"),
+    switched("newest_kept", "Tokens at the beginning are cut off without a word.", _TOO_LONG, too_long="newest"),
+    switched(
         "wrapped",
         "After the last row of the table you begin with row 0 again: two words get one code.",
         _TOO_LONG,
         too_long="wrapped",
     ),
-    _switch(
+    switched(
         "last_row_again",
         "Tokens beyond the table all get its last row.",
         _TOO_LONG,
         too_long="last row again",
     ),
-    _switch("no_code", "Tokens beyond the table get no code.", _TOO_LONG, too_long="no code"),
-    _switch("nothing_returned", "When the table is too short, None comes back.", _TOO_LONG, too_long="none"),
-    _switch(
+    switched("no_code", "Tokens beyond the table get no code.", _TOO_LONG, too_long="no code"),
+    switched("nothing_returned", "When the table is too short, None comes back.", _TOO_LONG, too_long="none"),
+    switched(
         "unchanged", "When the table is too short, the tokens come back as they were.", _TOO_LONG, too_long="unchanged"
     ),
-    _switch(
+    switched(
         "torchs_own_error",
         "You check nothing: torch complains about sizes, and a table with one row it adds everywhere.",
         "T = 3, and the table is (1, d): what does torch make of the sum?",
         too_long="unchecked",
     ),
-    _switch("assertion", "You refuse the right tokens, but with an AssertionError.", _KIND, error=AssertionError),
-    _switch("index_error", "You refuse the right tokens, but with an IndexError.", _KIND, error=IndexError),
-    _switch("runtime_error", "You refuse the right tokens, but with a RuntimeError.", _KIND, error=RuntimeError),
-    _switch("plain_exception", "You refuse the right tokens, but with a bare Exception.", _KIND, error=Exception),
-    _switch(
+    switched("assertion", "You refuse the right tokens, but with an AssertionError.", _KIND, error=AssertionError),
+    switched("index_error", "You refuse the right tokens, but with an IndexError.", _KIND, error=IndexError),
+    switched("runtime_error", "You refuse the right tokens, but with a RuntimeError.", _KIND, error=RuntimeError),
+    switched("plain_exception", "You refuse the right tokens, but with a bare Exception.", _KIND, error=Exception),
+    switched(
         "numbers_not_named",
         "Your ValueError names neither the number of tokens nor that of positions.",
         _MESSAGE,
         text="too many tokens",
     ),
-    _switch(
+    switched(
         "positions_not_named", "Your ValueError names the tokens and not the positions.", _MESSAGE, text="{T} tokens"
     ),
-    _switch(
+    switched(
         "tokens_not_named", "Your ValueError names the positions and not the tokens.", _MESSAGE, text="only {T_max}"
     ),
-    _answer(
+    answered(
         "table_made_anew",
         "You add sinusoids that you compute yourself: the table that comes in is only measured.",
         "Which of the two inputs can change without changing your result?",
         _own_sinusoids,
     ),
-    _switch("type_error", "You refuse the right tokens, but with a TypeError.", _KIND, error=TypeError),
-    _switch(
+    switched("type_error", "You refuse the right tokens, but with a TypeError.", _KIND, error=TypeError),
+    switched(
         "full_table_refused",
         "As many tokens as positions are refused, too.",
         "The table has 5 rows, the sentence 5 words: is a row missing?",
         strict=True,
     ),
-    _answer(
+    answered(
         "sentences_compared",
         "You compare the number of sentences with the length of the table.",
         "Which axis of tokens has length T?",
         _compares_sentences,
     ),
-    _answer(
+    answered(
         "columns_compared",
         "You compare the width of a row with the length of the table.",
         "Which axis of tokens has length T?",
         _compares_columns,
     ),
-    _switch(
+    switched(
         "table_stood_up",
         "The table gets an axis in the middle, so its rows run along the batch.",
         _AXIS,
         taken="turned",
     ),
-    _switch("row_after_for_all", "Every word gets row T of the table.", _ROW, taken="row after"),
-    _switch(
+    switched("row_after_for_all", "Every word gets row T of the table.", _ROW, taken="row after"),
+    switched(
         "one_row_more", "You take a row too many from the table.", "How many rows has table[:T]?", taken="one more"
     ),
-    _switch("one_row_less", "You take a row too few from the table.", "How many rows has table[:T]?", taken="one less"),
-    _switch("behind", "The codes stand behind the words, as if they were words.", _SHAPE, join="behind"),
-    _answer(
+    switched(
+        "one_row_less", "You take a row too few from the table.", "How many rows has table[:T]?", taken="one less"
+    ),
+    switched("behind", "The codes stand behind the words, as if they were words.", _SHAPE, join="behind"),
+    answered(
         "one_code_a_sentence",
         "Your loop runs over the sentences: all words of one get the same code.",
         _AXIS,
         _one_code_a_sentence,
     ),
-    _answer(
+    answered(
         "width_of_the_table_compared",
         "You compare the number of words with the width of the table, not with its length.",
         "Which axis of table has length T_max?",
         _compares_width_of_the_table,
     ),
-    _answer(
+    answered(
         "longer_tables_refused",
         "Your comparison is the wrong way round: longer tables are refused, shorter ones not.",
         "T is 3 and T_max is 5: is anything missing?",
         _refuses_longer_tables,
     ),
-    _answer(
+    answered(
         "torchs_error_renamed",
         "You wait for torch to complain, and a table with one row it adds everywhere.",
         "T = 3, and the table is (1, d): what does torch make of the sum?",
         _torchs_error_renamed,
     ),
-    _answer(
+    answered(
         "all_tokens_compared",
         "You compare the tokens of the whole batch with the length of the table.",
         _AXIS,
         _compares_all_tokens,
     ),
-    _answer(
+    answered(
         "as_many_wanted",
         "You refuse every table that is longer than the sentence.",
         "Is a table with a row too many a problem?",
         _wants_as_many,
     ),
-    _answer(
+    answered(
         "table_changed",
         "You write into the table: it is another one for the next sentence.",
         "What does += do to a tensor that somebody else still uses?",
@@ -1501,207 +1485,207 @@ _WHERE = "What should a row at position 7 be turned by, whatever its place in x?
 _LENGTH = "Does a turn change the length of a pair?"
 
 _ROTATE_MISTAKES = [
-    _switch(
+    switched(
         "neighbours",
         "Your pairs are neighbours, (0, 1), (2, 3) …: some models do that, this exercise pairs i with i + d_k/2.",
         _PAIR,
         pair="neighbours",
     ),
-    _switch(
+    switched(
         "neighbours_taken",
         "You take neighbours as pairs and put the results into halves.",
         _PAIR,
         pair="neighbours taken",
     ),
-    _switch(
+    switched(
         "neighbours_given",
         "You take pairs from the halves and put the results side by side as neighbours.",
         _PAIR,
         pair="neighbours given",
     ),
-    _switch("mirrored_pairs", "You pair number i with number d_k - 1 - i.", _PAIR, pair="mirrored"),
-    _switch(
+    switched("mirrored_pairs", "You pair number i with number d_k - 1 - i.", _PAIR, pair="mirrored"),
+    switched(
         "halves_given_back_swapped",
         "The halves come back in the other order.",
         "What should come back for position 0?",
         pair="given back swapped",
     ),
-    _switch(
+    switched(
         "halves_swapped",
         "The halves change places before they are turned.",
         "What should come back for position 0?",
         pair="halves swapped",
     ),
-    _switch("other_way", "You turn the other way round.", _TURN, move="other way"),
-    _switch(
+    switched("other_way", "You turn the other way round.", _TURN, move="other way"),
+    switched(
         "cos_and_sin_exchanged",
         "Cosine and sine have changed places.",
         "What should come back for position 0?",
         move="cos and sin exchanged",
     ),
-    _switch("plus_twice", "Both parts have a plus: that stretches and does not turn.", _LENGTH, move="plus twice"),
-    _switch("minus_twice", "Both parts have a minus: that stretches and does not turn.", _LENGTH, move="minus twice"),
-    _switch(
+    switched("plus_twice", "Both parts have a plus: that stretches and does not turn.", _LENGTH, move="plus twice"),
+    switched("minus_twice", "Both parts have a minus: that stretches and does not turn.", _LENGTH, move="minus twice"),
+    switched(
         "mirrored",
         "Your pairs are mirrored: at position 0 the second half changes its sign.",
         "What should come back for position 0?",
         move="mirrored",
     ),
-    _switch(
+    switched(
         "first_used_again",
         "The second half is made with the first half as it is after the turn.",
         "Which first half belongs into the second formula?",
         move="first used again",
     ),
-    _switch(
+    switched(
         "no_partner", "Each number meets its own cosine or sine; its partner is missing.", _PAIR, move="no partner"
     ),
-    _switch("cosines_only", "The sines are missing: the pairs shrink.", _LENGTH, move="cosines only"),
-    _switch("codes_added", "Sine and cosine are added, not used to turn.", _LENGTH, move="added"),
-    _switch("first_half_moved_only", "The second half comes back as it was.", _LENGTH, move="first only"),
-    _switch("second_half_moved_only", "The first half comes back as it was.", _LENGTH, move="second only"),
-    _switch(
+    switched("cosines_only", "The sines are missing: the pairs shrink.", _LENGTH, move="cosines only"),
+    switched("codes_added", "Sine and cosine are added, not used to turn.", _LENGTH, move="added"),
+    switched("first_half_moved_only", "The second half comes back as it was.", _LENGTH, move="first only"),
+    switched("second_half_moved_only", "The first half comes back as it was.", _LENGTH, move="second only"),
+    switched(
         "own_partner",
         "Each half is its own partner: you never mix the two.",
         _PAIR,
         move="own partner",
     ),
-    _switch("all_pairs_alike", "All pairs are turned by the same angle.", _SPEED, turn="all the same"),
-    _switch(
+    switched("all_pairs_alike", "All pairs are turned by the same angle.", _SPEED, turn="all the same"),
+    switched(
         "i_over_d_k",
         "Later pairs turn too fast: the exponent of pair i is i / d_k, or the base is 100.",
         "How many pairs are there, and how large is the exponent of the last?",
         turn="i / d_k",
     ),
-    _switch(
+    switched(
         "exponent_doubled",
         "Later pairs turn too slowly: the exponent is doubled once too often.",
         "How many pairs are there, and how large is the exponent of the last?",
         turn="4i / d_k",
     ),
-    _switch("slowest_first", "Your slowest pair comes first.", _SPEED, turn="from the end"),
-    _switch("rising_turns", "Later pairs turn faster and faster.", _SPEED, turn="rising"),
-    _switch("pairs_from_1", "Your pairs are counted from 1: the first is already slow.", _SPEED, turn="from 1"),
-    _switch(
+    switched("slowest_first", "Your slowest pair comes first.", _SPEED, turn="from the end"),
+    switched("rising_turns", "Later pairs turn faster and faster.", _SPEED, turn="rising"),
+    switched("pairs_from_1", "Your pairs are counted from 1: the first is already slow.", _SPEED, turn="from 1"),
+    switched(
         "slowest_is_the_base",
         "Your slowest pair is slowed by the base itself: the exponent is i / (d_k/2 - 1).",
         _SPEED,
         turn="reaches the end",
     ),
-    _switch(
+    switched(
         "first_pair_only",
         "Only the first pair is turned; the others stay, or all but stay.",
         "By what is the exponent divided?",
         turn="first pair only",
     ),
-    _switch("first_half_of_the_pairs", "Only the first half of the pairs is turned.", _SPEED, quarter=True),
-    _switch("base_1000_turns", "Your frequencies fall by another base: 1000.", _SPEED, base=1000.0),
-    _switch("base_100000_turns", "Your frequencies fall by another base: 100000.", _SPEED, base=100000.0),
-    _switch(
+    switched("first_half_of_the_pairs", "Only the first half of the pairs is turned.", _SPEED, quarter=True),
+    switched("base_1000_turns", "Your frequencies fall by another base: 1000.", _SPEED, base=1000.0),
+    switched("base_100000_turns", "Your frequencies fall by another base: 100000.", _SPEED, base=100000.0),
+    switched(
         "base_missing_turns",
         "Your base is e: exp gets the exponent without the logarithm of 10000.",
         "Which power of e is 10000?",
         base=float(np.e),
     ),
-    _switch(
+    switched(
         "counted_anew",
         "The positions that you are given have no say: you count the rows from 0.",
         _WHERE,
         place="0 to T - 1",
     ),
-    _switch("positions_from_1", "One is added to each position.", "What is at position 0?", place="from 1"),
-    _switch(
+    switched("positions_from_1", "One is added to each position.", "What is at position 0?", place="from 1"),
+    switched(
         "since_the_first",
         "Positions are counted from the first one that is given.",
         _WHERE,
         place="since the first",
     ),
-    _switch("positions_sorted", "Positions are sorted, and rows are not.", _WHERE, place="sorted"),
-    _switch("positions_backwards", "Positions are read from the end.", _WHERE, place="backwards"),
-    _switch("one_position_for_all", "All rows get the first position.", _WHERE, place="first for all"),
-    _switch("last_position_for_all", "All rows get the last position.", _WHERE, place="last for all"),
-    _switch("mean_position_for_all", "All rows get the mean position.", _WHERE, place="mean for all"),
-    _switch("not_turned", "Nothing is turned: x comes back as it was.", _WHERE, place="none"),
-    _switch(
+    switched("positions_sorted", "Positions are sorted, and rows are not.", _WHERE, place="sorted"),
+    switched("positions_backwards", "Positions are read from the end.", _WHERE, place="backwards"),
+    switched("one_position_for_all", "All rows get the first position.", _WHERE, place="first for all"),
+    switched("last_position_for_all", "All rows get the last position.", _WHERE, place="last for all"),
+    switched("mean_position_for_all", "All rows get the mean position.", _WHERE, place="mean for all"),
+    switched("not_turned", "Nothing is turned: x comes back as it was.", _WHERE, place="none"),
+    switched(
         "place_in_the_batch",
         "The angle is that of the sentence in the batch, not that of the row.",
         "Which axis of x belongs to positions?",
         place="batch",
     ),
-    _switch("positions_in_degrees", "Positions are taken for degrees.", _UNIT, place="degrees"),
-    _switch("whole_turns", "Your angles are 2π times too large.", _UNIT, place="whole turns"),
-    _switch("half_turns", "Your angles are π times too large.", _UNIT, place="half turns"),
-    _switch("share_of_the_length", "Positions are divided by the number of rows.", _WHERE, place="share"),
-    _switch("halved", "Positions are halved.", _WHERE, place="halved"),
-    _switch("doubled", "Positions are doubled.", _WHERE, place="doubled"),
-    _switch("scaled_result", "The result is divided by √d_k.", _LENGTH, after="scaled"),
-    _switch("added_to_x", "The turned rows are added to x.", _LENGTH, after="added to x"),
-    _switch("length_one", "Rows are brought to length 1.", _LENGTH, after="length one"),
-    _switch("first_half_returned", "Only half of each row comes back.", _SHAPE, after="first half"),
-    _switch("last_row_only", "Only the last row comes back.", _SHAPE, after="last row"),
-    _switch("two_results", "The halves come back as two results.", _SHAPE, after="pair"),
-    _switch("first_sentence_only", "Only the first sentence comes back.", _SHAPE, after="first sentence"),
-    _switch("rounded", "Your result is rounded.", "Who needs the digits that you cut off?", after="rounded"),
-    _switch(
+    switched("positions_in_degrees", "Positions are taken for degrees.", _UNIT, place="degrees"),
+    switched("whole_turns", "Your angles are 2π times too large.", _UNIT, place="whole turns"),
+    switched("half_turns", "Your angles are π times too large.", _UNIT, place="half turns"),
+    switched("share_of_the_length", "Positions are divided by the number of rows.", _WHERE, place="share"),
+    switched("halved", "Positions are halved.", _WHERE, place="halved"),
+    switched("doubled", "Positions are doubled.", _WHERE, place="doubled"),
+    switched("scaled_result", "The result is divided by √d_k.", _LENGTH, after="scaled"),
+    switched("added_to_x", "The turned rows are added to x.", _LENGTH, after="added to x"),
+    switched("length_one", "Rows are brought to length 1.", _LENGTH, after="length one"),
+    switched("first_half_returned", "Only half of each row comes back.", _SHAPE, after="first half"),
+    switched("last_row_only", "Only the last row comes back.", _SHAPE, after="last row"),
+    switched("two_results", "The halves come back as two results.", _SHAPE, after="pair"),
+    switched("first_sentence_only", "Only the first sentence comes back.", _SHAPE, after="first sentence"),
+    switched("rounded", "Your result is rounded.", "Who needs the digits that you cut off?", after="rounded"),
+    switched(
         "in_place",
         "The turned rows are written into x: the caller's rows are changed.",
         "What does x[…] = do to a tensor that somebody else still uses?",
         in_place=True,
     ),
-    _answer(
+    answered(
         "in_place_half_by_half",
         "The first half is written into x and read again for the second: it is turned already.",
         "Is x[..., :half] a copy?",
         _views_in_place,
     ),
-    _answer(
+    answered(
         "angles_for_neighbours",
         "Your angles are laid out for neighbours, and your pairs are taken from the halves.",
         _PAIR,
         partial(_angles_repeated, pair="halves"),
     ),
-    _answer(
+    answered(
         "angles_for_halves",
         "Your angles are laid out for halves, and your pairs are neighbours.",
         _PAIR,
         partial(_angles_repeated, pair="neighbours"),
     ),
-    _answer(
+    answered(
         "columns_of_their_own",
         "Each number has an angle of its own: the two of a pair do not turn together.",
         "How many angles are there for a row of d_k numbers?",
         _columns_of_their_own,
     ),
-    _answer(
+    answered(
         "positions_not_a_column",
         "Position t meets the speed of pair t only, not the speeds of all pairs.",
         "Which shape has the table of angles, one for each row and each pair?",
         _positions_not_a_column,
     ),
-    _switch(
+    switched(
         "itself", "Each number meets its own cosine and its own sine; its partner is missing.", _PAIR, move="itself"
     ),
-    _switch("since_the_least", "Positions are counted from the least that is given.", _WHERE, place="since the least"),
-    _switch("base_500000_turns", "Your frequencies fall by another base: 500000.", _SPEED, base=500000.0),
-    _answer(
+    switched("since_the_least", "Positions are counted from the least that is given.", _WHERE, place="since the least"),
+    switched("base_500000_turns", "Your frequencies fall by another base: 500000.", _SPEED, base=500000.0),
+    answered(
         "angles_along_the_width",
         "Your angles lie on their side: positions along the columns.",
         "Which shape do the angles need beside a half of x, (T, d_k/2) or (d_k/2, T)?",
         _along_the_width,
     ),
-    _answer(
+    answered(
         "sinusoids_added",
         "You add the sinusoids of the last exercise; here pairs are turned.",
         _LENGTH,
         _added_sinusoids,
     ),
-    _switch(
+    switched(
         "minus_in_both_parts",
         "Both parts are a difference: the second one is a sin w − b cos w.",
         _LENGTH,
         move="cosine subtracted",
     ),
-    _switch("positions_cut", "Positions are cut to whole numbers: 2.5 counts as 2.", _WHERE, place="whole numbers"),
+    switched("positions_cut", "Positions are cut to whole numbers: 2.5 counts as 2.", _WHERE, place="whole numbers"),
 ]
 
 
@@ -1871,7 +1855,7 @@ _GAP = Exercise(
     reference=_equivariance_gap,
     cases=_gap_cases,
     template=_gap_template,
-    mistakes=_paired(_GAP_MISTAKES, _gap_template),
+    mistakes=paired(_GAP_MISTAKES, _gap_template, LIKELY_IN_PAIRS),
     accepted={
         "shuffled back": _shuffled_back,
         "a permutation matrix": _by_a_matrix,
@@ -1894,7 +1878,7 @@ _SINUSOIDS = Exercise(
     reference=_sinusoidal_positions,
     cases=_table_cases,
     template=_table_template,
-    mistakes=_paired(_TABLE_MISTAKES, _table_template),
+    mistakes=paired(_TABLE_MISTAKES, _table_template, LIKELY_IN_PAIRS),
     accepted={
         "as in tutorials, single precision": _tutorial,
         "shifted sines": _shifted_sines,
@@ -1916,7 +1900,7 @@ _ADD = Exercise(
     reference=_add_positions,
     cases=_add_cases,
     template=_add_template,
-    mistakes=_paired(_ADD_MISTAKES, _add_template),
+    mistakes=paired(_ADD_MISTAKES, _add_template, LIKELY_IN_PAIRS),
     accepted={
         "sentence by sentence": _sentence_by_sentence,
         "word by word": _word_by_word,
@@ -1939,7 +1923,7 @@ _ROTATE = Exercise(
     reference=_rotate,
     cases=_rotate_cases,
     template=_rotate_template,
-    mistakes=_paired(_ROTATE_MISTAKES, _rotate_template),
+    mistakes=paired(_ROTATE_MISTAKES, _rotate_template, LIKELY_IN_PAIRS),
     accepted={
         "rotate_half, single precision": _rotate_half,
         "torch.polar": _polar,
