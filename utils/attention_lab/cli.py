@@ -82,6 +82,12 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     nbgrader.add_argument("--chapters", nargs="+", metavar="NN", default=[], help="these only; all when left out")
     nbgrader.add_argument("--points", type=Path, metavar="FILE", help="points by exercise or question, as for grade")
     nbgrader.add_argument("--force", action="store_true", help="also into a folder that holds something")
+    text = "Run a chapter and write it as one HTML file, its views alive without a kernel or a network."
+    page = formats.add_parser("html", help=text, description=text)
+    page.set_defaults(run=_export_html)
+    page.add_argument("what", metavar="NN", help="a chapter (03), as you have it, or a notebook file")
+    page.add_argument("--solution", action="store_true", help="the solved chapter")
+    page.add_argument("--out", type=Path, default=Path(), metavar="PATH", help="file or folder (the current folder)")
 
 
 def _add_grade(grade: argparse.ArgumentParser) -> None:
@@ -138,6 +144,24 @@ def _export_nbgrader(options: argparse.Namespace) -> int:
     books = sum(path.suffix == ".ipynb" for path in written)
     print(f"wrote {books} notebooks to {options.folder}; what to run next stands in {options.folder / 'README.md'}")
     return 0
+
+
+def _export_html(options: argparse.Namespace) -> int:
+    from attention_lab.authoring.page import export_html
+
+    print(f"wrote {export_html(_notebook(options.what, options.solution), options.out)}")
+    return 0
+
+
+def _notebook(what: str, solution: bool) -> Path:
+    """The notebook that a chapter's number or a path stands for."""
+    if Path(what).suffix == ".ipynb":
+        return Path(what)
+    folder = COURSE / ("solutions" if solution else "chapters")
+    found = sorted(folder.glob(f"{what.zfill(2)}_*.ipynb")) if what.isdigit() else []
+    if not found:
+        raise Usage(f"there is no chapter {what!r} in {folder}: give its number, such as 03, or a notebook file")
+    return found[0]
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ COMMANDS = {
     "doctor": "is this machine ready? a line for each part, with the mend",
     "models": "which models are on this machine; `models add smollm2` fetches a real one, once",
     "grade": "mark a folder of notebooks: grade FOLDER --out OUT",
-    "export": "chapters for another tool: export nbgrader DIR",
+    "export": "chapters for another tool (export nbgrader DIR), or one as a live page (export html NN)",
     "test": "run the tests (what follows is passed on to pytest)",
     "mistakes": "for authors: how many mistakes each exercise recognises",
     "build": "for authors: write the notebooks from solutions/*.py; `--check` compares",

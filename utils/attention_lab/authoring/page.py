@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -62,7 +63,9 @@ def run(book: nbformat.NotebookNode, folder: Path, timeout: int) -> None:
     client = NotebookClient(
         book, timeout=timeout, allow_errors=True, store_widget_state=True, resources={"metadata": {"path": str(folder)}}
     )
-    with _environment(ATTENTION_LAB_PROGRESS="off", **{FRAMES: str(MOST_FRAMES)}):
+    path = os.pathsep.join(filter(None, [str(_HERE.parents[1]), os.environ.get("PYTHONPATH", "")]))
+    variables = {"PYTHONPATH": path, FRAMES: str(MOST_FRAMES)}
+    with TemporaryDirectory() as home, _environment(ATTENTION_LAB_HOME=home, **variables):  # not the learner's progress
         client.execute()
 
 
@@ -87,7 +90,7 @@ def page(book: nbformat.NotebookNode) -> str:
 
     exporter = HTMLExporter(template_name="basic")
     body, _ = exporter.from_notebook_node(book)
-    body = _JQUERY.sub("", body)
+    body = _JQUERY.sub("", body).replace('<div class="highlight', '<div tabindex="0" class="highlight')
     state = book.metadata.get("widgets", {}).get(_STATE, {}).get("state", {})
     title = next((line[2:] for cell in book.cells for line in cell.source.splitlines() if line.startswith("# ")), "")
     template = (_HERE / "page.html").read_text(encoding="utf-8")
