@@ -391,6 +391,8 @@ def _explain_parts(failure: Failure) -> str:
             sentence = _wrong_type(part, got, expected)
             if not sentence and isinstance(got, np.ndarray) and isinstance(expected, np.ndarray):
                 sentence = _shape(part) or _kind(part) or _finite(part) or _relation(part)
+                if not sentence and np.ndim(expected) > 0:
+                    sentence = _first_wrong_entry(part)
             return f"{base} {sentence}".strip()
     return "The values returned have another structure."
 
