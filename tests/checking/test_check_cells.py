@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from attention_lab import answer, exercise
-from attention_lab.checking import check_cells, must_pass, session
+from attention_lab.checking import check_cells, judge, must_pass, session
 from attention_lab.checking.judging import STOPPED
 from attention_lab.exercises import exercises
 
@@ -68,8 +67,11 @@ def test_a_wrong_answer_is_named_in_plain_words_although_ours_stands_in_and_is_r
 
 
 def test_no_expected_value_is_told() -> None:
-    notebook("@exercise\n" + HEAD + "    return np.full((*q.shape[:-1], k.shape[-2]), 7.125)\n")
-    assert "expected" not in refused()
+    moved = "    noise = 0.01 * np.sin(7.0 * np.arange(scores.size)).reshape(scores.shape)\n    powers += noise\n"
+    notebook(RIGHT.replace("    return", moved + "    return"))
+    assert "should be" in judge("pattern", session.own("pattern").thing, check_cells.SEED).message
+    said = refused()
+    assert "entries are wrong; the first" in said and "should be" not in said
 
 
 @pytest.mark.parametrize(
@@ -157,10 +159,10 @@ def test_the_reference_passes_and_the_first_mistake_does_not_so_the_check_tells_
 
 
 def test_nothing_that_a_function_writes_reaches_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    noisy = "    print('p', file=sys.stderr); os.write(2, b'w'); logging.error('l'); warnings.warn('v')\n    scores ="
-    names = notebook("import logging, os, sys, warnings", RIGHT.replace("    scores =", noisy))
-    assert {logging, os, sys, warnings} <= {v for v in names.values() if type(v) is type(os)}
-    capfd.readouterr()
+    noisy = "    print('p', file=sys.stderr); os.write(2, b'w'); log.error('l'); warnings.warn('v')\n    scores ="
+    log = "log = logging.getLogger('of a learner')\nlog.addHandler(logging.StreamHandler(sys.stderr))"
+    notebook("import logging, os, sys, warnings", log, RIGHT.replace("    scores =", noisy))
+    assert set("pwl") <= set(capfd.readouterr().err)
     must_pass("pattern")
     assert capfd.readouterr().err == ""
     print("still there", file=sys.stderr)
