@@ -80,6 +80,7 @@ def at_width_4(n_heads, head):
     which = min(head, len(patterns) - 1)
     boat, left, bank = patterns[which, 4, [1, 2, 4]].tolist()
     text = f"Head {which} of {n_heads}, width {4 // len(patterns)}: bank gives boat {boat:.2f}, left {left:.2f}."
+    text += "" if which == head else f" (There is no head {head}.)"
     return PatternData(patterns[which].numpy(), text, {"boat": boat, "left": left, "bank": bank})
 
 

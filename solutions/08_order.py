@@ -88,8 +88,8 @@ answer("08_mean_row", "invariant")
 # ### Exercise: equivariance_gap (5 min, difficulty 2)
 #
 # An instrument: the largest |f(x[perm]) − f(x)[perm]| over all rows and columns, 0 for an equivariant f. Two things
-# go wrong most often: the largest difference is taken with its sign, and the wrong one of the two is shuffled. `f`
-# may write into the tensor that it gets; `x` stays as it was.
+# often go wrong: differences keep their sign, or the wrong one of the two is shuffled. `f` may write into the tensor
+# that it gets; `x` stays as it was.
 
 
 # %%
@@ -205,7 +205,7 @@ for start in charts.STARTS:
 
 # %% [markdown]
 # On the right: codes 3 apart have the same dot product, 5.54, wherever they stand. Each pair adds cos(distance ·
-# frequency), and the place itself drops out. Keep that for later.
+# frequency), and the place itself drops out.
 #
 # ### Exercise: add_positions (4 min, difficulty 1)
 #
@@ -248,7 +248,8 @@ one_row, shuffled = learned[1].expand_as(learned), learned[charts.some_order(len
 for name, rows_told in (("learned", learned), ("one row for all", one_row), ("shuffled", shuffled)):
     pattern = charts.pattern_of_head(lab, rows_told, layer=0, head=3)  # (T, T), 8 random words, twice
     print(f"{name:15} weight on the word before: {pattern.diagonal(-1).mean():.2f}")
-print(f"{'an even share':15} {sum(1 / (t + 1) for t in range(1, len(pattern))) / (len(pattern) - 1):27.2f}")
+even = (1 / torch.arange(2, len(pattern) + 1)).mean()  # row t sees t + 1 words
+print(f"{'an even share':15} weight on the word before: {even:.2f}")
 
 # %% [markdown]
 # In random words the head found the word before by its position alone. Learned rows end with the table: there is none
@@ -310,7 +311,8 @@ answer("08_shift", "they stay")
 # (a, b) becomes (a cos w − b sin w, a sin w + b cos w)
 #
 # `positions` holds the place of each row, in any order, whole or not. Some models pair neighbours, 2i and 2i + 1,
-# instead. Both work; matrices trained with one do not fit the other.
+# instead. Both work; matrices trained with one do not fit the other. (Others add a number for each distance to the
+# scores: ALiBi.)
 
 
 # %%

@@ -320,6 +320,9 @@ return torch.nan_to_num((q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~m, -torch.i
 """
 
 WRONG["split_heads"] = """
+# overlapping slices and no check -> no_check+heads_overlap
+B, T, d = x.shape
+return torch.stack([x[..., h : h + d // n_heads] for h in range(n_heads)], 1)
 # reshape alone -> reshaped
 B, T, d = x.shape
 if d % n_heads:

@@ -468,7 +468,8 @@ def _previous_cases(rng: np.random.Generator) -> list[Case]:
 
 #: Mistakes that are likely to come together with another one; the rest is recognised when it comes alone.
 LIKELY_IN_PAIRS = """
-reshaped not_turned interleaved no_check numbers_not_named
+reshaped not_turned interleaved heads_overlap heads_first turned_as_keys width_before_heads width_taken_for_heads
+axes_1_and_3_swapped axes_2_and_3_swapped first_head_again whole_rows no_check numbers_not_named assertion
 split_without_transpose merged_without_transpose scaled_by_width unscaled unmasked masked_late w_o_forgotten
 matrices_turned one_head q_and_k_swapped over_the_queries w_o_turned own_word_hidden one_word_ahead
 own_weight next_word summed divided_by_t over_everything
