@@ -322,6 +322,7 @@ for title, curves in (("steps back", charts.recall_by_distance()), ("items", cha
     print(f"{title:22}", *(f"{k:4}" for k in next(iter(curves.values()))[0]))
     for name, (_, recalled) in curves.items():
         print(f"{name:22}", *(f"{share:.2f}" for share in recalled))
+print("items, two seeds apart at most:", *(f"{name} {apart:.2f};" for name, apart in charts.seeds_apart().items()))
 print("learning rates: 0.003 attention and LSTM, 0.001 RNN")
 print(f"attention after 100 steps, worst of all seeds and distances: {charts.early_recall(100):.2f}")
 for kind, parameters, cpu in charts.costs():
@@ -339,7 +340,7 @@ for kind, parameters, cpu in charts.costs():
 # - **Size:** a head of width 16, with 3152 parameters, does as well. The wide one is there for equality.
 # - **The task suits attention:** one look at the row with the same name is enough, and order plays no part. Learning
 #   rates are those of chapter 02, 0.003 for attention and LSTM, 0.001 for the plain network, searched no further.
-# - **Seeds:** three on the left, one on the right.
+# - **Seeds:** each line is the mean of three. On the right two of the LSTM's are up to 0.11 apart, attention's 0.00.
 #
 # ## Find the bug
 #

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -160,7 +162,8 @@ def test_the_charts_of_measured_recall_show_every_line_of_the_file() -> None:
     assert set(shown) == set(figures.BY_DISTANCE) and len(shown) == len(one["networks"])
     assert all(np.array_equal(x, one["distances"]) for x, _ in shown.values())
     by_items = figures.recall_by_items()
-    assert by_items["LSTM, 64 numbers"][1].tolist() in [run["recall"] for run in many["networks"]]
+    means = [np.mean(run["recall_by_seed"], axis=0).tolist() for run in many["networks"]]
+    assert by_items["LSTM, 64 numbers"][1].tolist() in means
     for chart, data in ((figures.distance_chart(), shown), (figures.items_chart(), by_items)):
         assert all(name in picture(chart, data).alt for name in data)
 
@@ -175,3 +178,11 @@ def test_what_the_text_says_of_the_curves_is_true_of_them() -> None:
     assert (many["RNN, 140 numbers"][1] < many[figures.NAMES_IGNORED][1] + 0.05).all()
     sizes = [many[name][1][-1] for name in figures.BY_ITEMS if name.startswith("LSTM")]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_larger_state_recalls_more_with_every_seed() -> None:
+    by_state = [figures._many_items("LSTM", numbers)["recall_by_seed"][:, 1:] for numbers in (64, 128, 256)]
+    assert all(run.shape == (3, 7) for run in by_state)
+    for smaller, larger in pairwise(by_state):
+        assert (smaller.max(axis=0) < larger.min(axis=0)).all()
+    assert max(figures.seeds_apart().values()) < 0.2

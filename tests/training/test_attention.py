@@ -88,6 +88,12 @@ def test_the_stored_file_is_that_of_the_whole_plan_on_the_task_of_chapter_02() -
         assert np.shape(run["recall_by_seed"]) == (len(plan.seeds), len(recurrence.DISTANCES))
 
 
+def test_many_items_are_held_with_every_seed() -> None:
+    for run in measured("attention")["many_items"]["networks"]:
+        assert np.shape(run["recall_by_seed"]) == (len(attention.Plan().seeds), len(recurrence.ITEMS))
+        assert np.min(run["recall_by_seed"]) > 0.99
+
+
 def test_in_the_stored_curves_recall_does_not_fall_with_distance_on_any_seed() -> None:
     for run in measured("attention")["one_item"]["networks"]:
         if run["steps"] >= 200:

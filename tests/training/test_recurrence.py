@@ -107,6 +107,8 @@ def test_the_stored_file_is_that_of_the_whole_plan() -> None:
     found = [(run["kind"], run["steps"]) for run in one["networks"]]
     assert found == [(kind, stop) for kind, stops in plan.one_item.items() for stop in stops]
     assert all(run["steps"] == plan.many_items for run in many["networks"])
+    assert {np.shape(run["recall_by_seed"]) for run in many["networks"]} == {(len(plan.seeds), len(recurrence.ITEMS))}
+    assert {np.shape(run["recall_by_place_of_16_by_seed"]) for run in many["networks"]} == {(len(plan.seeds), 16)}
     for run in one["networks"] + many["networks"]:
         model = recurrence.recurrent(run["kind"], run["width"], seed=0)
         assert run["parameters"] == recurrence.parameters(model)

@@ -135,18 +135,30 @@ def recall_by_distance() -> dict[str, Line]:
 
 
 def recall_by_items() -> dict[str, Line]:
-    """Recall of all items against their number, for trained networks and for whoever ignores the names."""
-    many = _curves()["many_items"]
-    runs = {(run["kind"], run["state_numbers"]): run["recall"] for run in many["networks"]}
-    lines = {name: runs[network] for name, network in BY_ITEMS.items()} | {NAMES_IGNORED: many["names_ignored"]}
-    return {name: (np.array(many["items"]), np.array(recalled)) for name, recalled in lines.items()}
+    """Recall of all items against their number: means over the seeds of trained networks, and ignoring the names."""
+    items, ignored = (np.array(_curves()["many_items"][part]) for part in ("items", "names_ignored"))
+    means = {name: _many_items(*network)["recall_by_seed"].mean(axis=0) for name, network in BY_ITEMS.items()}
+    return {name: (items, recalled) for name, recalled in (means | {NAMES_IGNORED: ignored}).items()}
+
+
+def seeds_apart() -> dict[str, float]:
+    """The largest difference in recall between two seeds of a network, over the numbers of items."""
+    return {
+        name: float(np.ptp(_many_items(*which)["recall_by_seed"], axis=0).max()) for name, which in BY_ITEMS.items()
+    }
 
 
 def recall_by_place(kind: str, numbers: int) -> Array:
-    """Recall by the place at which one of 16 items came, (16,), of a trained network."""
+    """Recall by the place at which one of 16 items came, (16,), the mean over the seeds of a trained network."""
+    found: Array = _many_items(kind, numbers)["recall_by_place_of_16_by_seed"].mean(axis=0)
+    return found
+
+
+def _many_items(kind: str, numbers: int) -> dict[str, Array]:
+    """What was measured of a network with so many numbers in its state: seeds down, items across."""
     runs = _curves()["many_items"]["networks"]
     (found,) = (run for run in runs if (run["kind"], run["state_numbers"]) == (kind, numbers))
-    return np.asarray(found["recall_by_place_of_16"], dtype=float)
+    return {part: np.array(found[part]) for part in ("recall_by_seed", "recall_by_place_of_16_by_seed")}
 
 
 def distance_chart() -> Chart:

@@ -99,9 +99,19 @@ def recall_by_distance(worst: bool = False) -> dict[str, Line]:
 
 
 def recall_by_items() -> dict[str, Line]:
-    """Recall of all items against their number, one seed."""
+    """Recall of all items against their number, the mean over three seeds."""
     items = np.array(_runs("many_items")[1])
-    return {name: (items, np.array(_run("many_items", *which)["recall"])) for name, which in BY_ITEMS.items()}
+    return {name: (items, recalled.mean(axis=0)) for name, recalled in _many_items().items()}
+
+
+def seeds_apart() -> dict[str, float]:
+    """The largest difference in recall between two seeds, over the numbers of items."""
+    return {name: float(np.ptp(recalled, axis=0).max()) for name, recalled in _many_items().items()}
+
+
+def _many_items() -> dict[str, np.ndarray]:
+    """Recall by name of a line, (seeds, items)."""
+    return {name: np.array(_run("many_items", *which)["recall_by_seed"]) for name, which in BY_ITEMS.items()}
 
 
 def early_recall(step: int, width: int = 237) -> float:
@@ -132,7 +142,7 @@ def recall_chart() -> Chart:
         _with_legend_at(
             (0.5, 0.62),
             line_chart(
-                "Many items (one seed): attention holds them",
+                "Many items: attention holds them",
                 "items to be remembered",
                 "share recalled",
                 tuple(BY_ITEMS),

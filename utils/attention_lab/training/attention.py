@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_lab.training import recurrence as chapter_02
-from attention_lab.training.recurrence import Recaller, Sample, answers_right, many_items, one_item, parameters, recall
+from attention_lab.training.recurrence import Recaller, Sample, many_items, one_item, parameters, recall
 
 #: The width that gives one head as many parameters as the networks of chapter 02, and one that is enough.
 EQUAL_WIDTH, SMALL_WIDTH = 237, 16
@@ -58,7 +58,7 @@ class Plan:
     """How much is trained: the default is what attention.json holds.
 
     Attributes:
-        seeds: of the one-item runs; many items use the first.
+        seeds: every head is trained with each.
         widths: of the head.
         one_item: after how many steps recall is measured; the last is where training ends.
         many_items: steps.
@@ -77,7 +77,7 @@ class Plan:
 
     def total(self) -> int:
         """Training steps in all."""
-        return len(self.widths) * (len(self.seeds) * max(self.one_item) + self.many_items) + 4 * self.timed
+        return len(self.widths) * len(self.seeds) * (max(self.one_item) + self.many_items) + 4 * self.timed
 
 
 def _described(model: Recaller, steps: int) -> dict[str, Any]:
@@ -112,18 +112,14 @@ def measure_one_item(plan: Plan) -> dict[str, Any]:
 
 def measure_many_items(plan: Plan) -> dict[str, Any]:
     """Recall of all items against their number."""
-    runs, seed = [], plan.seeds[0]
+    runs = []
     for width in plan.widths:
-        model = attention(width, seed)
-        for _ in _steps(chapter_02.train(model, many_items, plan.many_items, seed, LEARNING_RATE), plan):
-            pass
-        by_place = answers_right(model, chapter_02.MOST, count=2 * plan.stories).mean(axis=0)
-        runs.append(
-            _described(model, plan.many_items)
-            | {"recall": _rounded([recall(model, items, count=plan.stories) for items in chapter_02.ITEMS])}
-            | {"recall_by_place_of_16": _rounded(by_place)}
-        )
-    return {"items": list(chapter_02.ITEMS), "seed": seed, "networks": runs}
+        models = [attention(width, seed) for seed in plan.seeds]
+        for seed, model in zip(plan.seeds, models, strict=True):
+            for _ in _steps(chapter_02.train(model, many_items, plan.many_items, seed, LEARNING_RATE), plan):
+                pass
+        runs.append(_described(models[0], plan.many_items) | chapter_02.recall_of_many(models, plan.stories))
+    return {"items": list(chapter_02.ITEMS), "networks": runs}
 
 
 def _steps(losses: Iterator[float], plan: Plan) -> Iterator[int]:

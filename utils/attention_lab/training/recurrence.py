@@ -156,7 +156,7 @@ class Plan:
     """How much is trained: the default is what recurrence.json holds.
 
     Attributes:
-        seeds: of the one-item runs; many items use the first.
+        seeds: every network is trained with each.
         one_item: by kind, after how many steps recall is measured; the last is where training ends.
         many_items: steps.
         lstm_widths: of the many-items runs.
@@ -176,7 +176,7 @@ class Plan:
     def total(self) -> int:
         """Training steps in all."""
         one = len(self.seeds) * sum(max(steps) for steps in self.one_item.values())
-        return one + (len(self.lstm_widths) + 2) * self.many_items
+        return one + len(self.seeds) * (len(self.lstm_widths) + 2) * self.many_items
 
 
 def measure_one_item(plan: Plan) -> dict[str, Any]:
@@ -198,20 +198,25 @@ def measure_one_item(plan: Plan) -> dict[str, Any]:
 def measure_many_items(plan: Plan) -> dict[str, Any]:
     """Recall of all items against their number, for LSTMs of growing state, and for an RNN and a GRU of equal size."""
     shapes = [("LSTM", width) for width in plan.lstm_widths] + [(k, EQUAL_WIDTHS[k]) for k in ("RNN", "GRU")]
-    seed = plan.seeds[0]
     runs = []
     for kind, width in shapes:
-        model = recurrent(kind, width, seed)
-        for _ in train(model, many_items, plan.many_items, seed, LEARNING_RATES[kind]):
-            plan.progress(1)
-        by_place = answers_right(model, MOST, count=2 * plan.stories).mean(axis=0)
-        runs.append(
-            _described(kind, model, plan.many_items)
-            | {"recall": _rounded([recall(model, items, count=plan.stories) for items in ITEMS])}
-            | {"recall_by_place_of_16": _rounded(by_place)}
-        )
+        models = [recurrent(kind, width, seed) for seed in plan.seeds]
+        for seed, model in zip(plan.seeds, models, strict=True):
+            for _ in train(model, many_items, plan.many_items, seed, LEARNING_RATES[kind]):
+                plan.progress(1)
+        runs.append(_described(kind, models[0], plan.many_items) | recall_of_many(models, plan.stories))
     ignored = _rounded([names_ignored(items) for items in ITEMS])
-    return {"items": list(ITEMS), "seed": seed, "blind_guess": BLIND, "names_ignored": ignored, "networks": runs}
+    return {"items": list(ITEMS), "blind_guess": BLIND, "names_ignored": ignored, "networks": runs}
+
+
+def recall_of_many(models: Sequence[Recaller], count: int) -> dict[str, Any]:
+    """Recall by number of items, and by the place of one among 16, of networks that differ in their seed alone."""
+    return {
+        "recall_by_seed": _rounded([[recall(model, items, count=count) for items in ITEMS] for model in models]),
+        "recall_by_place_of_16_by_seed": _rounded(
+            [answers_right(model, MOST, count=2 * count).mean(axis=0) for model in models]
+        ),
+    }
 
 
 def _described(kind: str, model: Recaller, steps: int) -> dict[str, Any]:
