@@ -30,7 +30,7 @@ from attention_lab import answer, exercise, hint, progress
 from attention_lab.figures import chapter_04 as charts
 from attention_lab.figures import picture
 from attention_lab.lesson import CLERK_WORDS, COLUMNS, W_K, W_Q, W_V, WORDS, rows
-from attention_lab.widgets import Choice, PatternData, PatternView, Slider, explore
+from attention_lab.widgets import Choice, PatternData, PatternView, Slider, explore, step_through
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -252,7 +252,7 @@ def looking(second_word, asking, blend):
     row = dict(zip(COLUMNS, new[asking - 1], strict=True))
     text = f"{words[asking - 1]} looks most at {words[ways[asking - 1].argmax()]}. Its row afterwards: "
     text += ", ".join(f"{column} {number:.2f}" for column, number in row.items())
-    return PatternData(ways, text + ".", row, queries=words, keys=words)
+    return PatternData(ways, text + ".", row, queries=words, keys=words, asking=asking)
 
 
 second = Choice("second_word", ["boat", "clerk"], "boat")
@@ -260,8 +260,12 @@ ways_to_use_it = Choice("blend", ["is added", "takes the row's place"], "is adde
 explore(
     looking,
     [second, Slider("asking", 1, 5, 5, label="asking word, 1 to 5"), ways_to_use_it],
-    PatternView(WORDS, WORDS, title="Who looks at whom", bars_title="the asking word's new row", bars_high=1.2),
+    PatternView(WORDS, WORDS, "Who looks at whom", walk=True, bars_title="the asking word's new row", bars_high=1.2),
 )
+
+# %%
+# The whole head once more, a step at a time. Point at a number to see how it is made.
+step_through(q, k, v, WORDS, rows=rows(), columns=COLUMNS, mask=None)
 
 # %% [markdown]
 # In a model the sum goes on to a small network that works on each row alone (an MLP), and then to the next head.

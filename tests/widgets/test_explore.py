@@ -127,6 +127,16 @@ def test_words_can_change_with_the_state():
     assert answer(explorer)["detail"]["queries"] == ["a", "clerk"]
 
 
+def test_the_asking_row_is_sent_where_there_is_one():
+    def compute(asking):
+        return PatternData(np.ones((3, 2)), "", asking=asking or None)
+
+    explorer = explore(compute, [Slider("asking", 0, 3, 2)], PatternView(WORDS, KEYS, walk=True))
+    assert answer(explorer)["detail"]["row"] == 1
+    explorer.move(asking=0)
+    assert "row" not in answer(explorer)["detail"]
+
+
 def test_controls_need_names_of_their_own():
     with pytest.raises(ValueError, match="one name"):
         explore(share, [Slider("peak", 0, 9, 1), Toggle("peak")], PatternView(WORDS, KEYS))

@@ -93,6 +93,7 @@ class PatternData:
         text: one sentence that says what is seen.
         bars: named values drawn beside the pattern, always the same names in the same order.
         queries, keys: names of rows and columns where they are not the view's.
+        asking: number of the row that a walked view marks, from 1; None leaves the learner's.
     """
 
     pattern: ArrayLike
@@ -100,6 +101,7 @@ class PatternData:
     bars: Mapping[str, float] | None = None
     queries: Sequence[str] | None = None
     keys: Sequence[str] | None = None
+    asking: int | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,8 @@ class _PatternPainter:
         detail: dict[str, Any] = {"bars": [float(value) for value in bars.values()]}
         if data.queries is not None or data.keys is not None:
             detail |= {"queries": queries, "keys": keys}
+        if data.asking is not None:
+            detail["row"] = data.asking - 1
         return Frame(data.text, detail, pattern.tobytes())
 
     def still(self) -> Picture:
