@@ -62,13 +62,10 @@ def _catalogue(chapter: str) -> str:
     """A cell that holds the catalogue of a chapter, and gives any function of it: `pick(exercise, kind, key)`."""
     package = COURSE / "utils" / "attention_lab"
     texts = []
-    for name in ("model", f"chapter_{chapter}"):
+    shared = ("attention_lab.exercises.model", "attention_lab.exercises.writing")
+    for name in ("model", "writing", f"chapter_{chapter}"):
         text = (package / "exercises" / f"{name}.py").read_text(encoding="utf-8")
-        ours = [
-            n
-            for n in ast.parse(text).body
-            if isinstance(n, ast.ImportFrom) and n.module == "attention_lab.exercises.model"
-        ]
+        ours = [n for n in ast.parse(text).body if isinstance(n, ast.ImportFrom) and n.module in shared]
         lines = text.split("\n")
         for node in ours:
             assert node.end_lineno is not None
