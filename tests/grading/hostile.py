@@ -72,6 +72,39 @@ def asking(name: str) -> str:
     """
 
 
+#: Code that finds the globals of the module through which calls are made, by the frames below a call.
+CALLING = """
+import sys
+def calling():
+    frame = sys._getframe()
+    while frame:
+        if "PREPARED" in frame.f_globals:
+            return frame.f_globals
+        frame = frame.f_back
+"""
+
+
+def sending(reply: str) -> str:
+    """Code that answers the marker's request before the worker does: the steps of a look, with `reply` as what it saw.
+
+    `reply` is an expression for the bytes of the look; numbers of requests up to 20 are tried.
+    """
+    return f"""
+    import json, os, struct
+    def packed(value):
+        header = json.dumps(value).encode()
+        return struct.pack(">I", len(header)) + header
+    def forge():
+        seen = {reply}
+        run = {{"dict": [["error", ""], ["text", ""], ["line", ""], ["answers", {{"list": []}}]]}}
+        for count in range(1, 12):
+            for number in range(1, 9):
+                steps = {{"list": [run] * (count - 1) + [{{"bytes": [0, len(seen)]}}]}}
+                frame = packed({{"dict": [["id", number], ["reply", steps]]}}) + seen
+                os.write(4, struct.pack(">I", len(frame)) + frame)
+    """
+
+
 EQUAL_TO_ALL = """
 class Everything:
     __hash__ = object.__hash__
@@ -418,4 +451,145 @@ SPOILING = [
     Hostile("is written to a file", "%%writefile x.py\n" + function(f"return {WRONG}")),
 ]  # fmt: skip
 
-HOSTILE = [*FORGED, *FISHING, *KILLING, *SPOILING]
+#: A second round, when inputs began to lie ready in the worker and what it saw to travel as one piece of bytes.
+SECOND = [
+    Hostile("forges what the worker saw, with nothing in it", top(sending("struct.pack('>I', 0)"), "forge()\nreturn scores * 0")),
+    Hostile("forges a look without a single call", top(
+        sending("struct.pack('>I', 7) + packed({'tuple': [{'list': [True, 'function', None, False, True]}, {'list': []}]})"),
+        "forge()\nreturn scores * 0",
+    )),
+    Hostile("forges a look whose calls gave nothing", top(
+        sending("struct.pack('>I', 7) + packed({'tuple': [{'list': [True, 'function', None, False, True]}, "
+                "{'list': [{'dict': []}] * 40}]})"),
+        "forge()\nreturn scores * 0",
+    )),
+    Hostile("forges a look whose calls raised what is asked for", top(
+        sending("struct.pack('>I', 7) + packed({'tuple': [{'list': [True, 'function', None, False, True]}, {'list': "
+                "[{'dict': [['error', 'ValueError'], ['error_bases', {'tuple': ['ValueError']}]]}] * 40}]})"),
+        "forge()\nreturn scores * 0",
+    )),
+    Hostile("forges a look that is nested too deeply", top(
+        sending("struct.pack('>I', 40_000) + b'{\"list\":[' * 4_000 + b']}' * 4_000"), "forge()\nreturn scores * 0"
+    )),
+    Hostile("answers in the marker's place for a list of arrays", top(
+        sending("packed({'list': [{'array': ['<f8', [0], 0]}] * 5})"), "forge()\nreturn scores * 0"
+    )),
+    Hostile("hands on the inputs of the exercise after it", top(
+        CALLING, "found = calling()['PREPARED']['soft_lookup'][0].args[0]\nreturn np.resize(found, scores.shape)"
+    )),
+    Hostile("makes every call the first one", top(CALLING, """
+        rows = calling()["PREPARED"]
+        rows["softmax"] = (rows["softmax"][0],)
+        return scores * 0
+        """)),
+    Hostile("spoils the inputs of the exercise after it", top(CALLING, """
+        for call in calling()["PREPARED"]["soft_lookup"]:
+            for array in call.args:
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = True
+                    array[...] = 7
+        return scores * 0 + 3
+        """)),
+    Hostile("throws the inputs of the exercise after it away", top(
+        CALLING, "calling()['PREPARED'].clear()\nreturn scores * 0 + 3"
+    )),
+    Hostile("replaces the way in which calls are made", top(CALLING, """
+        calling()["_one"] = lambda candidate, call: {"value": call.args[0] * 0 + 0.5}
+        return scores * 0
+        """)),
+    Hostile("says of every input that it was left alone", top(CALLING, """
+        calling()["_as_before"] = lambda old, new: True
+        scores[...] = 0.2
+        return scores
+        """)),
+    Hostile("lies about its class", top("""
+        class Lying:
+            dtype = np.dtype(float)
+            __class__ = property(lambda self: np.float64)
+            def __array__(self, *a, **k): return np.full(5, 0.2)
+        """, "return Lying()")),
+    Hostile("gives an empty array of a huge shape", function("return np.empty((10**12, 0))")),
+    Hostile("gives an array of a hundred million, all alike", function("return np.broadcast_to(np.float32(0.1), (10**4, 10**4))")),
+    Hostile("gives more digits, all of them wrong", function("return np.zeros(scores.shape, np.longdouble) + 0.1")),
+    Hostile("gives complex numbers", function("return scores * 0j")),
+    Hostile("gives another byte order, wrong", function("return (scores * 0 + 0.25).astype('>f8')")),
+    Hostile("has a name that looks the same", "@exercise\ndef s\u043eftmax(scores):\n    return scores\nsoftmax = 1\n"),
+    Hostile("is its own decorator", "def exercise(f):\n    return softmax\n\n\n" + function(f"return {WRONG}")
+            .replace("@exercise\n", "@exercise\n@(lambda f: f)\n"), right=frozenset({"hard_lookup", "soft_lookup"})),
+    Hostile("imports the answer from the course's models", function(
+        "from attention_lab.models.switches import attention_off\nreturn attention_off(scores)"
+    )),
+    Hostile("asks for parts of what is no class", top("""
+        import json, os, struct
+        def ask():
+            for part in ("reference", "__globals__", "__call__", ""):
+                frame = json.dumps({"dict": [["ask", "hard_lookup"], ["with", {"tuple": [{"tuple": []}, {"dict": []}]}],
+                                             ["part", part], ["of", 1]]}).encode()
+                os.write(4, struct.pack(">II", 4 + len(frame), len(frame)) + frame)
+                reply = os.read(3, struct.unpack(">I", os.read(3, 4))[0])
+                if b"refused" not in reply:
+                    return reply
+        """, "ask()\nreturn scores * 0")),
+    Hostile("asks with what are no arguments", top("""
+        import json, os, struct
+        def ask():
+            for given in (5, None, {"list": []}, {"tuple": [1, 2]}, {"dict": [["a", 1]]}, {"foreign": ["x", "y"]},
+                          {"tuple": [{"tuple": [{"open": 1}]}, {"dict": [["scores", {"bytes": [0, 0]}]]}]}):
+                frame = json.dumps({"dict": [["ask", "hard_lookup"], ["with", given]]}).encode()
+                os.write(4, struct.pack(">II", 4 + len(frame), len(frame)) + frame)
+                os.read(3, struct.unpack(">I", os.read(3, 4))[0])
+        """, "ask()\nreturn scores * 0")),
+    Hostile("asks without end", function(f"return {WRONG}"),
+            later="@exercise\ndef soft_lookup(query, keys, values, temperature):\n    while True: softmax(query)\n",
+            right=frozenset({"hard_lookup"})),
+    Hostile("warns without end", function("import warnings\nn = 0\nwhile True:\n    n += 1\n    warnings.warn(f'{n}' * 50)")),
+    Hostile("is collected when others run", function("""
+        import os
+        class Bomb:
+            def __init__(self): self.me = self
+            def __del__(self): os._exit(1)
+        for _ in range(50): Bomb()
+        return scores * 0 + 3
+        """)),
+    Hostile("takes json, struct and the frames' reader away", top("""
+        import io, json, linecache, struct
+        json.dumps = json.loads = linecache.getline = io.StringIO = struct.pack = struct.unpack = None
+        """)),
+    Hostile("spoils what numpy itself is made of", top("""
+        import numpy._core._methods as inner, numpy._core.fromnumeric as outer
+        inner._sum = inner._amax = inner._any = inner._all = outer._wrapreduction = outer.sum = None
+        """)),
+    Hostile("uses a system call's other number", function("import ctypes\nctypes.CDLL(None).syscall(0x40000000 + 39)\nreturn scores * 0"), linux=True),
+    Hostile("runs machine code for another kind of machine", function("""
+        import ctypes, mmap
+        page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        page.write(bytes([0xB8, 2, 0, 0, 0, 0xCD, 0x80, 0xC3]))
+        ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+        return scores * 0
+        """), linux=True),
+    Hostile("looks for other processes by their numbers", function("""
+        import os, signal
+        for number in range(1, 3000):
+            try: os.kill(number, 0)
+            except PermissionError: continue
+            raise SystemExit("seen")
+        return scores * 0
+        """), linux=True),
+    Hostile("holds a lock on a library's file", function(
+        "import fcntl, os\nfcntl.flock(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_EX)\nreturn scores * 0"
+    ), linux=True),
+    Hostile("fills the pipe and waits", function("""
+        import os
+        os.set_blocking(4, True)
+        for _ in range(200): os.write(4, b"\\0\\0\\0\\0" * 16_000)
+        return scores * 0
+        """)),
+    Hostile("stops the clock", function("""
+        import time
+        time.monotonic = time.perf_counter = time.time = lambda: 0.0
+        time.sleep = lambda s: None
+        while time.monotonic() < 1: pass
+        """)),
+]  # fmt: skip
+
+HOSTILE = [*FORGED, *FISHING, *KILLING, *SPOILING, *SECOND]

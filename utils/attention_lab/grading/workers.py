@@ -348,7 +348,8 @@ class Session:
                     if "ask" in reply:
                         wire.send(self._worker.outgoing, self._right(reply))
                         continue
-                    if reply.get("id") != self._number or "reply" not in reply:
+                    number = reply.get("id")
+                    if type(number) is not int or number != self._number or "reply" not in reply:
                         raise wire.Broken("a reply to another request")
                     return reply["reply"]
         except wire.Broken as error:

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import contextvars
 import ctypes
+import inspect
 import io
+import json
 import linecache
 import math
 import operator
 import os
 import random
+import struct
 import sys
 import time
 import warnings
@@ -50,6 +54,7 @@ class Mender:
     def __init__(self) -> None:
         modules = [builtins, math, os, random, sys, time, warnings, np, np.linalg, np.random, np.testing]
         modules += [caller, calls, facts, outcome, reading, wire, sys.modules["attention_lab"]]
+        modules += [contextlib, contextvars, io, inspect, json, linecache, struct]
         modules += [sys.modules[name] for name in _TORCH if name in sys.modules]
         kept = [vars(module) for module in modules]
         self._kept = [(now, dict(now), tuple(now.values()), _Version(now)) for now in kept]
