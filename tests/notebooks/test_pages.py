@@ -29,6 +29,8 @@ LEDGER = {
     "07": ("C13", "C17"),
     "08": ("C18",),
     "09": ("C11", "C19", "C20", "C21"),
+    "10": ("C22", "C23"),
+    "11": ("C24", "C25", "C26"),
 }
 
 page_of_each = pytest.mark.parametrize("page", PAGES, ids=NUMBERS)
