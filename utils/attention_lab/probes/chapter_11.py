@@ -8,14 +8,25 @@ Letters: B texts, H heads, t rows of a call, d_h width of a head.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 #: What stands for a reset in a schedule.
 RESET = 0
+#: What comes back in place of an array of NumPy: no tensor, and later cells would stumble over it.
+NO_TENSOR = "an array of NumPy, not a tensor"
+#: What comes back when a cache that was made a moment ago holds rows that another one was given.
+SHARED = "a new cache, and there are rows in it"
+#: What comes back when a request begins with a cache that holds rows of the request before.
+LEFT_OVER = "a cache with rows of the request before"
+#: What comes back when the same request, made twice, is answered in two ways.
+TWO_ANSWERS = "another answer than to the same request before"
 
 
 class Shelf:
@@ -91,7 +102,7 @@ def fed(step: Callable[..., Any], rows: Sequence[Tensor], schedule: Sequence[int
         part = [tensor[..., piece, :] for tensor in rows]
         one = step(*part)
         if not isinstance(one, torch.Tensor) or one.shape != part[0].shape:
-            return one
+            return NO_TENSOR if isinstance(one, np.ndarray) else one
         given.append(one.clone())
     return torch.cat(given, dim=-2)
 
@@ -104,8 +115,177 @@ def cached_in_pieces(candidate: Callable[..., Any], args: tuple[Any, ...]) -> An
     return fed(lambda q, k, v: candidate(q, k, v, cache), rows, schedule, cache.reset)
 
 
+# --- a learner's own cache ---------------------------------------------------------------------------------------
+
+
+def appended(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What a candidate's cache gives for the last piece: args k, v (B, H, T, d_h) and a schedule."""
+    k, v, schedule = args
+    cache = _new(candidate, k, v)
+    given = None if cache is not None else SHARED
+    for piece in pieces(schedule) if cache is not None else ():
+        if piece is None:
+            cache.reset()
+        else:
+            given = cache.append(k[:, :, piece], v[:, :, piece])
+    return _no_arrays(given)
+
+
+def appended_from_one_place(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """As `appended`, for pieces of one size which the caller writes into the same two tensors, one after another."""
+    k, v, schedule = args
+    cache = _new(candidate, k, v)
+    if cache is None:
+        return SHARED
+    room_k, room_v = (tensor[:, :, : schedule[0]].clone() for tensor in (k, v))
+    given = None
+    for piece in pieces(schedule):
+        room_k.copy_(k[:, :, piece])
+        room_v.copy_(v[:, :, piece])
+        given = cache.append(room_k, room_v)
+    return _no_arrays(given)
+
+
+def lengths(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Lengths of a candidate's cache: when it is new, and after each step of a schedule; args as for `appended`."""
+    k, v, schedule = args
+    cache = _new(candidate, k, v)
+    if cache is None:
+        return SHARED
+    found = [cache.length]
+    for piece in pieces(schedule):
+        if piece is None:
+            cache.reset()
+        else:
+            cache.append(k[:, :, piece], v[:, :, piece])
+        found.append(cache.length)
+    for length in found:
+        if not hasattr(type(length), "__index__"):
+            return "a method, to be called" if callable(length) else length
+    return np.array([operator.index(length) for length in found])
+
+
+def _new(candidate: Callable[..., Any], k: Tensor, v: Tensor) -> Any:
+    """A new cache; None when it is seen that caches of the candidate share what they hold."""
+    sizes = [_size(candidate().append(k[:, :, :1].clone(), v[:, :, :1].clone())) for _ in range(2)]
+    return None if sizes[1] > sizes[0] else candidate()
+
+
+def _no_arrays(given: Any) -> Any:
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    return NO_TENSOR if any(isinstance(part, np.ndarray) for part in parts) else given
+
+
+def _size(given: Any) -> int:
+    """How many numbers there are in tensors, in tuples and lists of them."""
+    if isinstance(given, (tuple, list)):
+        return sum(_size(part) for part in given)
+    return int(given.numel()) if hasattr(given, "numel") else 0
+
+
+# --- a whole model -----------------------------------------------------------------------------------------------
+
+
+def two_requests(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The same request twice: args model, ids (1, T), n → what the second gave, and how many rows the model was fed.
+
+    A pass after the last token is not counted: whoever feeds that token, too, has used the cache no less.
+    """
+    model, ids, n = args
+    rows: list[int] = []
+    kept: list[int] = []  # rows of the cache that each pass begins with
+    hooks = (
+        model.get_input_embeddings().register_forward_hook(lambda _, given, out: rows.append(given[0].shape[-1])),
+        model.register_forward_pre_hook(lambda _, given, named: kept.append(_rows_kept(named)), with_kwargs=True),
+    )
+    answers = []
+    try:
+        for _ in range(2):
+            rows.clear()
+            kept.clear()
+            answers.append((candidate(model, ids, n), _rows_needed(rows, ids.shape[-1], n)))
+            if kept and kept[0]:
+                return LEFT_OVER
+    finally:
+        for hook in hooks:
+            hook.remove()
+    (first, before), (second, after) = answers
+    if before != after or not _same(first, second):
+        return TWO_ANSWERS
+    return second, after
+
+
+def _rows_needed(rows: list[int], length: int, n: int) -> int:
+    """Rows of all passes, the last one left out where it is one too many: from `length` tokens on, n are written."""
+    one_too_many = len(rows) == n + 1 and sum(rows) > length + n - 1
+    return sum(rows[:-1]) if one_too_many else sum(rows)
+
+
+def _rows_kept(named: dict[str, Any]) -> int:
+    """Rows in the cache among a model's named arguments, under its newer or its older name."""
+    cache = named.get("cache", named.get("past_key_values"))
+    kept = getattr(cache, "get_seq_length", None)
+    return int(kept()) if kept is not None else 0
+
+
+def _same(one: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return torch.equal(one, other)
+    return type(one) is type(other)
+
+
+# --- as a card writes it -----------------------------------------------------------------------------------------
+
+
+def _slices(schedule: Sequence[int], line: Callable[[str], str], reset: str) -> list[str]:
+    return [line(f"[:, :, {p.start}:{p.stop}]") if p is not None else reset for p in pieces(schedule)]
+
+
+def _of_a_cache(name: str, args: tuple[Any, ...], line: str = "cache.append(k{0}, v{0})") -> list[str]:
+    return [f"cache = {name}()", *_slices(args[-1], line.format, "cache.reset()")]
+
+
+def _appended_text(name: str, args: tuple[Any, ...]) -> tuple[list[str], tuple[str, ...]]:
+    return _of_a_cache(name, args), ("k", "v")
+
+
+def _from_one_place_text(name: str, args: tuple[Any, ...]) -> tuple[list[str], tuple[str, ...]]:
+    line = "room_k[:], room_v[:] = k{0}, v{0}; cache.append(room_k, room_v)"
+    return _of_a_cache(name, args, line), ("k", "v")
+
+
+def _lengths_text(name: str, args: tuple[Any, ...]) -> tuple[list[str], tuple[str, ...]]:
+    return [*_of_a_cache(name, args), "and cache.length at the start and after each line"], ()
+
+
+def _cached_text(name: str, args: tuple[Any, ...]) -> tuple[list[str], tuple[str, ...]]:
+    lines = _slices(args[-1], lambda piece: f"{name}(q{piece}, k{piece}, v{piece}, cache)", "cache.reset()")
+    return [*lines, "and the results one below another"], ("q", "k", "v")
+
+
+def _requests_text(name: str, args: tuple[Any, ...]) -> tuple[list[str], tuple[str, ...]]:
+    return [f"{name}(model, ids, n), and the number of rows that the model was fed"], ("model", "ids", "n")
+
+
 #: Made anew for each call of a candidate.
 FACTORIES: dict[str, Callable[..., Any]] = {"shelf": Shelf}
 
 #: By the names that cases use.
-SCRIPTS: dict[str, Callable[..., Any]] = {"cached_in_pieces": cached_in_pieces}
+SCRIPTS: dict[str, Callable[..., Any]] = {
+    "appended": appended,
+    "appended_from_one_place": appended_from_one_place,
+    "cached_in_pieces": cached_in_pieces,
+    "lengths": lengths,
+    "two_requests": two_requests,
+}
+
+#: What a card says of each.
+TEXTS: dict[str, Callable[..., tuple[list[str], tuple[str, ...]]]] = {
+    "appended": _appended_text,
+    "appended_from_one_place": _from_one_place_text,
+    "cached_in_pieces": _cached_text,
+    "lengths": _lengths_text,
+    "two_requests": _requests_text,
+}
