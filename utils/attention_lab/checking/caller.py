@@ -205,6 +205,10 @@ def _text(error: BaseException) -> str:
         return ""
 
 
+#: What is in the file names of code that no learner wrote: ours, packages, the standard library's `with`.
+_NOT_THE_LEARNERS = ("attention_lab", "site-packages", "contextlib.py")
+
+
 def learners_line(error: BaseException, candidate: Callable[..., Any]) -> tuple[int, str]:
     """Number and text of the last line of the candidate's own cell in the traceback; (0, "") when there is none."""
     try:
@@ -214,7 +218,7 @@ def learners_line(error: BaseException, candidate: Callable[..., Any]) -> tuple[
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if code is None or f.filename == code.co_filename]
     if code is None or not own:
-        own = [f for f in frames if "attention_lab" not in f.filename]
+        own = [f for f in frames if not any(part in f.filename for part in _NOT_THE_LEARNERS)]
     if not own:
         return 0, ""
     last = own[-1]
