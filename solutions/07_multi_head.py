@@ -38,7 +38,7 @@ from attention_lab.microscope import influence_map
 from attention_lab.models import load
 from attention_lab.models.switches import heads_off
 from attention_lab.training import next_word
-from attention_lab.widgets import Choice, PatternData, PatternView, Slider, explore
+from attention_lab.widgets import Choice, PatternData, PatternView, Slider, attention_viewer, explore
 
 torch.set_num_threads(1)
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -319,15 +319,8 @@ for name in ("boat", "clerk"):
 
 
 # %%
-def look(text, layer, head):
-    tokens, pattern = charts.token_names(lab, ids[text]), patterns[text][layer, head]
-    bars = {"word before": float(previous_token_score(pattern)), "first token": float(charts.first_token(pattern))}
-    return PatternData(pattern, charts.most_looked_at(pattern, tokens), bars, queries=tokens, keys=tokens)
-
-
-tokens = charts.token_names(lab, ids["boat"])
-controls = [Choice("text", list(texts), "boat"), Slider("layer", 0, 2, 0), Slider("head", 0, 3, 3)]
-explore(look, controls, PatternView(tokens, tokens, title="A head of the lab model", bars_title="mean weight"))
+name = "8 random words, twice"  # try "boat" and "clerk", too: sort the heads, walk the rows with the arrow keys
+attention_viewer(patterns[name], charts.token_names(lab, ids[name]), layer=1, head=3, title=f"The heads on: {name}")
 
 # %% [markdown]
 # ### Question: the same head

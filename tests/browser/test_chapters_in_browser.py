@@ -16,12 +16,17 @@ RIGHT = """@exercise
 def scaled_scores(q, k):
     return q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
 """
-#: Every slider on the page with what it shows: the words beside it, and its picture's bytes or address.
+#: Every view on the page with what it shows: the words beside it, its picture's bytes or address, or its table.
 SHOWN = """() => [...document.querySelectorAll('.attention-lab-explore')].map((view) => [
   view.querySelector('.al-said').textContent,
-  view.querySelector('canvas')?.toDataURL() ?? view.querySelector('img').src,
-  view.querySelector('.al-trouble').textContent,
+  view.querySelector('canvas.al-cells')?.toDataURL() ?? view.querySelector('img')?.src ??
+    view.querySelector('table').textContent,
+  view.querySelector('.al-trouble')?.textContent ?? '',
 ])"""
+#: Whether every view has drawn its first state.
+DRAWN = ".attention-lab-explore :is(.al-stage[data-number], .al-figure[data-number], tbody)"
+READY = f"""() => document.querySelectorAll('.jp-OutputArea-child .attention-lab-still').length ===
+  document.querySelectorAll('{DRAWN}').length"""
 
 
 def cell_number(book, words):
@@ -46,10 +51,7 @@ def card(book, name, status):
 def test_a_chapter_runs_through_unsolved_and_its_sliders_answer(lab, chapter):
     book = lab.open(lab.copy(chapter))
     book.run_all()
-    book.page.wait_for_function(
-        "() => [...document.querySelectorAll('.jp-OutputArea-child .attention-lab-still')].length === "
-        "document.querySelectorAll('.attention-lab-explore :is(.al-stage, .al-figure)[data-number]').length"
-    )
+    book.page.wait_for_function(READY)
     sliders = book.page.locator(".attention-lab-explore input[type=range]")
     for number in range(sliders.count()):
         before = book.page.evaluate(SHOWN)
@@ -89,5 +91,4 @@ def test_an_exercise_names_the_mistake_and_then_is_solved(lab):
 
 
 def _json(value):
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
