@@ -265,6 +265,10 @@ def test_bytes_are_said_in_the_unit_that_people_use(n, said):
     assert charts.size_text(n) == said
 
 
+def test_large_numbers_are_said_as_powers_of_ten():
+    assert charts.power_text(13_400_000_000_000) == "1.3 · 10¹³"
+
+
 @pytest.mark.parametrize(("free", "said"), [(10**12, "which fits"), (10**6, "would be refused")])
 def test_the_estimate_says_whether_it_fits_and_makes_nothing(free, said, monkeypatch):
     monkeypatch.setattr(charts, "free_bytes", lambda: free)
@@ -282,7 +286,7 @@ def test_the_last_moment_knows_the_sums_of_the_whole_softmax():
         assert np.allclose(np.log(last.total) + last.top, np.log(np.exp(scores).sum(axis=1)))
         assert last.last == 5
     alt = picture(charts.moment_chart(WORDS), charts.moment(scores, 2, 1)).alt
-    assert alt.startswith("10 of 25 scores exist at this moment: the keys the, boat. 0 are gone, 15 to come.")
+    assert alt.startswith("Block 1 of 3: 10 of 25 scores exist at this moment. They are of the keys the, boat. 0 are")
 
 
 def test_clocked_gives_one_time_for_each_length():

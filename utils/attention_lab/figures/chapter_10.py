@@ -147,6 +147,12 @@ def size_text(n: float) -> str:
     return f"{n:,.0f} TB" if n >= 100 else f"{n:.3g} TB"
 
 
+def power_text(n: float) -> str:
+    """A large number as 1.3 · 10¹³."""
+    digits, power = f"{n:.1e}".split("e")
+    return f"{digits} · 10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 @dataclass(frozen=True)
 class Costs:
     """What one layer of GPT-2's kind would need for one text; nothing of it has been made.
@@ -215,7 +221,7 @@ def _verdict(data: Costs) -> str:
     return (
         f"{data.words:,} words, {data.n_heads} heads: all scores need {size_text(need)}, which "
         f"{'' if need <= data.free else 'is '}{fits}. With {BLOCK} keys at a time it is {small}. Attention is "
-        f"{part:.0%} of {sum(data.operations.values()):.2g} operations. Nothing of this was made."
+        f"{part:.0%} of {power_text(sum(data.operations.values()))} operations. Nothing of this was made."
     )
 
 
@@ -261,9 +267,9 @@ def clocked(f: Callable[..., Any], tensors: Callable[[int], Sequence[Tensor]], l
     return found
 
 
-def clock_chart(names: Sequence[str]) -> Chart:
-    """Time against length, both axes logarithmic: a slope is an exponent."""
-    return line_chart(
+def clock_chart(names: Sequence[str], lengths: Sequence[int]) -> Chart:
+    """Time against these lengths, both axes logarithmic: a slope is an exponent."""
+    lines = line_chart(
         "By the clock: an exponent that depends on where you look",
         "words in the text",
         "time of one call (seconds)",
@@ -271,6 +277,15 @@ def clock_chart(names: Sequence[str]) -> Chart:
         log_x=True,
         log_y=True,
     )
+
+    def chart(figure: Figure) -> Callable[[Any], str]:
+        update = lines(figure)
+        (ax,) = figure.axes
+        ax.set_xticks(lengths, [f"{n:,}" for n in lengths])
+        ax.minorticks_off()
+        return update
+
+    return chart
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
@@ -282,6 +297,7 @@ class Moment:
 
     Attributes:
         scores: (T, S), of which only the columns `first` to `last` exist.
+        number, count: which block it is, from 1, and how many there are.
         first, last: where the block begins, and where the next one does.
         top: (T,) the largest score of each row so far.
         total: (T,) the sum so far of exp(score - top).
@@ -289,6 +305,8 @@ class Moment:
     """
 
     scores: NDArray[Any]
+    number: int
+    count: int
     first: int
     last: int
     top: NDArray[Any]
@@ -299,14 +317,15 @@ class Moment:
 def moment(scores: ArrayLike, block: int, step: int) -> Moment:
     """Blockwise attention over `scores` (T, S), stopped in its step number `step`, from 1; in its last one if later."""
     table = np.asarray(scores, dtype=float)
-    step = min(step, math.ceil(table.shape[1] / block))
+    count = math.ceil(table.shape[1] / block)
+    step = min(step, count)
     top, total, factor = np.full(len(table), -np.inf), np.zeros(len(table)), np.zeros(len(table))
     for i in range(step):
         part = table[:, i * block : (i + 1) * block]
         new = np.maximum(top, part.max(axis=1))
         factor = np.exp(top - new)
         total, top = total * factor + np.exp(part - new[:, None]).sum(axis=1), new
-    return Moment(table, (step - 1) * block, min(step * block, table.shape[1]), top, total, factor)
+    return Moment(table, step, count, (step - 1) * block, min(step * block, table.shape[1]), top, total, factor)
 
 
 def moment_chart(words: Sequence[str]) -> Chart:
@@ -327,14 +346,14 @@ def moment_chart(words: Sequence[str]) -> Chart:
                  for t in range(T)]  # fmt: skip
         ax.set_xlim(0, T + 3.3)
         ax.set_ylim(T, 0)
-        ax.set_xticks([*(s + 0.5 for s in range(T)), *columns], [*words, "largest\nso far", "factor", "sum\nso far"])
+        ax.set_xticks([*(s + 0.5 for s in range(T)), *columns], [*words, "largest", "factor", "sum"])
         ax.set_yticks([t + 0.5 for t in range(T)], words)
         ax.xaxis.tick_top()
         ax.xaxis.set_label_position("top")
         ax.tick_params(length=0, labelsize=9, labelcolor=INK)
         ax.spines[:].set_visible(False)
         ax.set_ylabel("query: the word that looks", fontsize=9, color=INK)
-        ax.set_xlabel("key: the word looked at, and what a row keeps", fontsize=9, color=INK)
+        ax.set_xlabel("key: the word looked at                                what a row keeps", fontsize=9, color=INK)
         title = ax.set_title("", fontsize=10.5, color=INK, loc="left", pad=8)
 
         def update(data: Moment) -> str:
@@ -352,11 +371,12 @@ def moment_chart(words: Sequence[str]) -> Chart:
                 for text, value in zip(sides[t], (data.top[t], data.factor[t], data.total[t]), strict=True):
                     text.set_text(short_number(value))
             width = data.last - data.first
-            said = f"{T * width} of {T * T} scores exist at this moment"
+            said = f"Block {data.number} of {data.count}: {T * width} of {T * T} scores exist at this moment"
             title.set_text(said)
             kept = ", ".join(f"{word} {short_number(n)}" for word, n in zip(words, data.total, strict=True))
+            keys = f"{'the key' if width == 1 else 'the keys'} {', '.join(words[data.first : data.last])}"
             return (
-                f"{said}: {'the key' if width == 1 else 'the keys'} {', '.join(words[data.first : data.last])}. "
+                f"{said}. They are of {keys}. "
                 f"{T * data.first} are gone, {T * (T - data.last)} to come. Sums so far: {kept}."
             )
 
