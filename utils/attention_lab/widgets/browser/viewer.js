@@ -106,7 +106,7 @@ function drawGallery(heads, spec, pick) {
   const colours = readColours(spec.colours);
   const buttons = heads.map((head, index) => {
     const [layer, place] = [Math.floor(index / spec.heads), index % spec.heads];
-    const caption = make("span", {}, [`${layer}.${place}\n`]);
+    const caption = make("span", {}, [`${layer}.${place}`]);
     const button = make("button", { type: "button", tabIndex: -1 }, [thumbnail(head.pattern, spec, colours), caption]);
     button.setAttribute("aria-label", `layer ${layer}, head ${place}`);
     button.addEventListener("click", () => pick(layer, place));
@@ -140,8 +140,8 @@ function drawGallery(heads, spec, pick) {
       const rank = (one) => (Number.isFinite(of(one)) ? of(one) : -1);
       ordered = kind === null ? buttons : [...buttons].sort((a, b) => rank(b) - rank(a));
       for (const one of ordered) {
-        const score = kind === null || !Number.isFinite(of(one)) ? "" : of(one).toFixed(2);
-        one.caption.textContent = `${one.layer}.${one.place}\n${score}`;
+        const score = kind === null ? "" : Number.isFinite(of(one)) ? of(one).toFixed(2) : "\u2013";
+        one.caption.textContent = [`${one.layer}.${one.place}`, score].filter(Boolean).join("\n");
         one.button.setAttribute("aria-label", `layer ${one.layer}, head ${one.place}${score && `, ${score}`}`);
       }
       node.append(...ordered.map(({ button }) => button));
