@@ -31,6 +31,7 @@ LEDGER = {
     "09": ("C11", "C19", "C20", "C21"),
     "10": ("C22", "C23"),
     "11": ("C24", "C25", "C26"),
+    "12": ("C27",),
 }
 
 page_of_each = pytest.mark.parametrize("page", PAGES, ids=NUMBERS)
