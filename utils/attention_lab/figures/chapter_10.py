@@ -369,7 +369,7 @@ def moment_chart(words: Sequence[str]) -> Chart:
                     texts[t][s].set_text(f"{value:.2f}" if here else "gone" if gone else "to come")
                     texts[t][s].set_color(ink_on(colours, value, low, high) if here else "#4a4f57")
                 for text, value in zip(sides[t], (data.top[t], data.factor[t], data.total[t]), strict=True):
-                    text.set_text(short_number(value))
+                    text.set_text(f"{value:.2f}")
             width = data.last - data.first
             said = f"Block {data.number} of {data.count}: {T * width} of {T * T} scores exist at this moment"
             title.set_text(said)
