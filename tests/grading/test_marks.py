@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import inspect
 import json
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from tests.grading.books import COURSE, made, saved
 
 from attention_lab.checking import judge
 from attention_lab.checking.facts import Facts, facts_of
-from attention_lab.checking.judging import implementation, prepared
+from attention_lab.checking.judging import prepared
 from attention_lab.checking.outcome import Foreign
 from attention_lab.cli import main
 from attention_lab.exercises import exercises, questions
@@ -55,67 +53,7 @@ def test_the_solution_gets_full_marks_and_the_blank_none(chapter: str, marker: M
     assert sum(worth.values()) == len(exercises(chapter)) - len(free)
 
 
-# --- mixed submissions -------------------------------------------------------------------------------------------
-
-
-def _catalogue(chapter: str) -> str:
-    """A cell that holds the catalogue of a chapter, and gives any function of it: `pick(exercise, kind, key)`."""
-    package = COURSE / "utils" / "attention_lab"
-    texts = []
-    shared = ("attention_lab.exercises.model", "attention_lab.exercises.writing")
-    for name in ("model", "writing", f"chapter_{chapter}"):
-        text = (package / "exercises" / f"{name}.py").read_text(encoding="utf-8")
-        ours = [n for n in ast.parse(text).body if isinstance(n, ast.ImportFrom) and n.module in shared]
-        lines = text.split("\n")
-        for node in ours:
-            assert node.end_lineno is not None
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-        texts.append("\n".join(lines))
-    return f"""
-import functools
-held = {{"__name__": "__main__"}}
-for text in {texts!r}:
-    exec(text, held)
-def pick(name, kind, key):
-    exercise = next(e for e in held["EXERCISES"] if e.name == name)
-    if kind == "accepted":
-        return exercise.accepted[key]
-    mistake = next(m for m in exercise.mistakes if m.id == key)
-    return mistake.answer or functools.partial(exercise.template, **mistake.switches)
-"""
-
-
-def _picked(name: str, kind: str, key: str) -> str:
-    found = inspect.signature(exercises()[name].reference).parameters
-    parameters = ", ".join(found)
-    head = ", ".join(n if p.default is p.empty else f"{n}={p.default!r}" for n, p in found.items())
-    choice = f"chosen_{name} = pick({name!r}, {kind!r}, {key!r})"
-    return f"{choice}\n\n\n@exercise\ndef {name}({head}):\n    return chosen_{name}({parameters})\n"
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_every_verdict_on_mixed_submissions_is_right(chapter: str, marker: Marker) -> None:
-    """Four submissions a chapter, each a mix of right answers, usual and unusual, of known mistakes, and of blanks."""
-    random = Random(int(chapter))
-    for _ in range(4):
-        cells, expected = {}, {}
-        for name, exercise in exercises(chapter).items():
-            kind = random.choice(["mistake", "mistake", "mistake", "accepted", "blank", "solution"])
-            expected[name] = ("passed", None)
-            if kind == "mistake":
-                mistake = random.choice(list(exercise.mistakes))
-                cells[name] = _picked(name, kind, mistake.id)
-                found = judge(name, implementation(exercise, mistake), marker.seed)
-                assert not found.passed
-                expected[name] = (found.status, found.mistake)
-            elif kind == "accepted":
-                cells[name] = _picked(name, kind, random.choice(list(exercise.accepted)))
-            elif kind == "blank":
-                cells[name] = f"@exercise\ndef {name}(*given):\n    raise NotImplementedError\n"
-                expected[name] = ("not_started", None)
-        marked = marker.mark(saved(made(chapter, cells, before=(_catalogue(chapter),))))
-        got = {name: (verdict(marked, name)["status"], verdict(marked, name)["mistake"]) for name in expected}
-        assert got == expected
+# --- one mistake costs once ---------------------------------------------------------------------------------------
 
 
 OWN_LOOKUP = """@exercise

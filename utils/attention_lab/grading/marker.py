@@ -7,7 +7,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -63,7 +63,7 @@ class Marked:
 
     def plain(self) -> dict[str, Any]:
         """As a dictionary for JSON."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass

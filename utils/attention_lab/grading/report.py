@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
 import io
 import json
@@ -80,9 +81,21 @@ class Report:
 
     def out_of(self, row: Row) -> float:
         """The most points that a row can get."""
-        chapters = {_chapter_of(name) for name in self.worth}
-        number = row.chapter or (next(iter(chapters)) if len(chapters) == 1 else "")
-        return sum(w for name, w in self.worth.items() if _chapter_of(name) == number)
+        sums = self._sums
+        return sums.get(row.chapter or (next(iter(sums)) if len(sums) == 1 else ""), 0.0)
+
+    @functools.cached_property
+    def _sums(self) -> dict[str, float]:
+        """The most points of each chapter."""
+        sums: dict[str, float] = {}
+        for name, worth in self.worth.items():
+            sums[self._chapters[name]] = sums.get(self._chapters[name], 0.0) + worth
+        return sums
+
+    @functools.cached_property
+    def _chapters(self) -> dict[str, str]:
+        """The chapter of each exercise and question."""
+        return {n: e.chapter for n, e in exercises().items()} | {n: q.chapter for n, q in questions().items()}
 
     def write(self, out: Path) -> None:
         """Write every file of the report, each of them whole."""
@@ -112,7 +125,7 @@ class Report:
         return text.getvalue()
 
     def _has(self, row: Row, column: str) -> bool:
-        return row.status != "marked" or _chapter_of(column) == row.chapter
+        return row.status != "marked" or self._chapters[column] == row.chapter
 
     def json(self) -> str:
         """The same with diagnoses."""
@@ -134,7 +147,9 @@ class Report:
             for row in self.rows
         ]
         head = {"course": self.version, "rule": self.rule, "protection": list(self.protection)}
-        return json.dumps({**head, "mistakes": self.mistakes(), "files": files}, ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps({**head, "mistakes": self.mistakes()}, ensure_ascii=False, indent=1).removesuffix("\n}")
+        lines = ",\n".join(json.dumps(file, ensure_ascii=False) for file in files)  # a line each: quick, and to be read
+        return f'{text},\n "files": [\n{lines}\n ]\n}}\n'
 
     def mistakes(self) -> list[dict[str, Any]]:
         """Which mistakes were made and by how many learners, the most frequent first."""
@@ -227,11 +242,6 @@ class Report:
         return _table(("learner", "file", "status", "points"), rows, safe=True)
 
 
-def _chapter_of(name: str) -> str:
-    known = exercises().get(name) or questions().get(name)
-    return known.chapter if known else ""
-
-
 def _number(value: float) -> str:
     return f"{value:.10g}"
 
@@ -243,7 +253,10 @@ def _harmless(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text)))
+    text = str(text)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return escape(text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], safe: bool = False) -> list[str]:

@@ -43,7 +43,7 @@ class Store:
 
     def put(self, key: str, marked: dict[str, Any]) -> None:
         """Keep a result."""
-        write_whole(self._file(key), json.dumps({"key": key, "marked": marked}, ensure_ascii=False, indent=1))
+        write_whole(self._file(key), json.dumps({"key": key, "marked": marked}, ensure_ascii=False))
 
     def seed(self, chosen: int | None) -> int:
         """The seed of this run: the one chosen, or the one of the run that is continued, or a fresh secret one."""

@@ -52,6 +52,8 @@ class Submission:
 def printable(text: str) -> str:
     """A text that can be written and shown: no lone surrogates, no control characters."""
     text = text.encode("utf-8", "replace").decode("utf-8", "replace")
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
