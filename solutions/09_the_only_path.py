@@ -92,7 +92,13 @@ def last_row(model, ids):
 # %% [markdown]
 # ## Swap a word
 #
-# *boat* becomes *clerk*, one token for one. Every later row may look there, no earlier one may.
+# ### Question: swap
+#
+# *boat* becomes *clerk*, one token for one. Which rows are other ones when they leave the model? Choose one:
+# `"the row of clerk only"`, `"the row of clerk and all after it"`, `"all rows"`.
+
+# %%
+answer("09_swap", "the row of clerk and all after it")
 
 
 # %% tags=["nbval-check-output"]
@@ -103,7 +109,7 @@ def moved(model, one, other):
 
 tokens = charts.named(lab, clerk)
 for token, share in zip(tokens, moved(lab.model, boat, clerk), strict=True):
-    print(f"{token:8} moves by {share:.2f} of its length")
+    print(f"{token:8} " + (f"moves by {share:.2f} of its length" if share else "stays, bit for bit"))
 for ids in (boat, clerk):
     print(lab.text(ids[0, 1:]), "…", lab.text(lab.model(ids).logits[:, -1].argmax(-1)))
 
@@ -111,7 +117,7 @@ for ids in (boat, clerk):
 # ## The wrong place to cut
 #
 # Torch lets you put a *hook* on any module: a function that sees the module's output, and what it returns takes its
-# place. Attention is a module of each block, so you hook it. Three tries:
+# place. Attention is a module of each block, so you hook it. Three tries, to empty it or to weaken it:
 
 
 # %% tags=["nbval-check-output"]
@@ -166,8 +172,8 @@ for name in dict(lab.model.named_modules()) | dict(tiny_llama().named_modules())
 #
 # ### Exercise: attention_off (12 min, difficulty 3)
 #
-# Three things go wrong most often: another module is called `c_proj`, too; a projection adds a bias, which has to go,
-# too; and when an exception leaves the block, hooks stay.
+# `model.named_modules()` gives every name with its module. Three things go wrong most often: another module is called
+# `c_proj`, too; a projection adds a bias, which has to go as well; and when an exception leaves the block, hooks stay.
 
 
 # %%
@@ -263,7 +269,7 @@ for name, model in (("lab", lab.model), ("lab-no-positions", plain.model)):
 # No word reached *bank*. It stands four places later, where another position row is added. The second model has no
 # position rows, and nothing moves. Count tokens, not words.
 #
-# Two more traps: another shape, and a model that is made anew.
+# Three more: another shape, a model that is made anew, and a bias.
 
 # %%
 with attention_off(plain.model):
@@ -277,13 +283,20 @@ for state in ("as it is made", "after eval()"):
     with attention_off(fresh):
         print(f"{state}: nothing swapped, attention off, rows that move: {(moved(fresh, boat, boat) > 0).sum()} of 6")
     fresh.eval()
+with charts.biases_only(lab.model):
+    print(
+        "attention adds its biases: last row the same:",
+        torch.equal(last_row(lab.model, boat), last_row(lab.model, clerk)),
+    )
 
 # %% [markdown]
 # In mathematics *bank* alone is the same row. A matrix of another shape is multiplied by another routine, which adds
 # in another order: *bit-identical* is a claim about equal shapes. And a model that is made anew is in training mode,
 # in which dropout draws other zeros at each call.
-
-# %% [markdown]
+#
+# The last line: biases that attention still adds go unnoticed, since they are the same for every word. The experiment
+# shows that nothing passes *between* rows, not that nothing is added.
+#
 # ## What is left writes
 #
 # With attention off the next word depends on the last token, and on its position where positions are added. Nothing
@@ -318,7 +331,8 @@ for model in (lab, plain):
 # ### Exercise: find_cycle (8 min, difficulty 3)
 #
 # Does a text end in a loop? The *shortest* period of which at least two full turns stand at the end, and the *earliest*
-# index from which it holds to the end. In 7 3 5 3 5 3 that is start 1, period 2: tokens 1 to 5. No loop: `None`.
+# index from which it holds to the end. In 7 3 5 3 5 3 that is start 1, period 2: tokens 1 to 5. Two equal tokens at the
+# end are a loop of period 1. No loop: `None`.
 
 
 # %%
@@ -354,8 +368,9 @@ for model, ids, note in ((lab, boat, "a story"), (lab, twice, "words said twice"
         print(f"off: {find_cycle(greedy_decode(model.model, ids, 60)[0])}")
 
 # %% [markdown]
-# All four boxes are filled. Attention *makes* a loop where it copies words that were said twice (chapter 07's induction
-# heads). With it off, the lab model finds none, since each position has another table. Repetition proves nothing.
+# On and a loop, on and none, off and a loop, off and none: all four happen. Attention *makes* a loop where it copies
+# words that were said twice (chapter 07's induction heads). With it off, the lab model finds none, since each position
+# has another table. Repetition proves nothing.
 #
 # ## A map that must end in a loop
 #

@@ -153,7 +153,7 @@ def test_a_class_that_was_written_into_is_as_before():
 
 def test_a_card_writes_the_with_block():
     verdict = judge(
-        "attention_off", next(m.answer for m in exercises()["attention_off"].mistakes if m.id == "gpt2_only")
+        "attention_off", next(m.answer for m in exercises()["attention_off"].mistakes if m.id == "no_llama")
     )
     assert verdict.call.startswith("with attention_off(model):   # a Llama\n    rows of model")
 
@@ -197,6 +197,6 @@ def test_the_map_says_its_loops_and_the_walk():
     following = np.array([1, 2, 1, 0, 4])
     alt = picture(charts.map_chart(following, list("abcde")), (3, 3)).alt
     assert alt == (
-        "After 3 steps 3 of 5 tokens are possible. The walk: d a b c. "
-        "2 loops: b c (4 of 5 tokens end there); e (1 of 5 tokens end there)."
+        "After 3 steps 3 of 5 tokens are possible. The walk: d → a → b → c. "
+        "2 loops: b → c (4 of 5 tokens end there); e (1 of 5 tokens end there)."
     )

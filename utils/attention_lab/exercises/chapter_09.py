@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Fn, Mistake, Question
+from attention_lab.exercises.model import PROPERTIES, Case, Exercise, Fn, Question
+from attention_lab.exercises.writing import answered, paired, switched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -102,6 +101,8 @@ _READS: dict[str, Callable[[Any, Tensor], Tensor]] = {
 _TAKES: dict[str, Callable[[Tensor], Any]] = {
     "right": lambda rows: rows[0, -1],
     "first": lambda rows: rows[0, 0],
+    "all but the last": lambda rows: rows[0, :-1],
+    "column of all": lambda rows: rows[:, :, -1],
     "one before": lambda rows: rows[0, -2],
     "second": lambda rows: rows[0, 1],
     "all rows": lambda rows: rows[0],
@@ -131,6 +132,16 @@ def _of_model(model: Any, ids: Tensor) -> Tensor:
     return model.model(ids).last_hidden_state[0, -1]
 
 
+def _every_state(model: Any, ids: Tensor) -> Tensor:
+    import torch
+
+    return torch.stack(_states(model, ids))[:, 0, -1]
+
+
+def _all_states(model: Any, ids: Tensor) -> Any:
+    return _states(model, ids)
+
+
 def _not_asked_for(model: Any, ids: Tensor) -> Tensor:
     return model(ids).hidden_states[-1][0, -1]
 
@@ -153,6 +164,8 @@ _WHERE: dict[str, Callable[[Any], list[Any]]] = {
     "right": _projections,
     "every c_proj": _named("c_proj", "o_proj"),
     "mlp": _named(".mlp"),
+    "norm": _named("ln_1", "input_layernorm"),
+    "gpt2": lambda model: [block.attn.c_proj for block in model.transformer.h],
     "mlp too": _named("attn.c_proj", "attn.o_proj", ".mlp"),
     "first": lambda model: _projections(model)[:1],
     "last": lambda model: _projections(model)[-1:],
@@ -176,7 +189,7 @@ def _zeros(module: Any, inputs: Any, output: Tensor) -> Tensor:
 
 
 #: What is put in place of an output.
-_HOW: dict[str, Callable[[Any, Any, Tensor], Tensor | None]] = {
+_HOW: dict[str, Callable[[Any, Any, Tensor], Any]] = {
     "right": _zeros,
     "bias left": lambda module, inputs, output: _bias(module, output),
     "nothing": lambda module, inputs, output: None,
@@ -187,6 +200,7 @@ _HOW: dict[str, Callable[[Any, Any, Tensor], Tensor | None]] = {
     "mean row": lambda module, inputs, output: output.mean(dim=-2, keepdim=True).expand_as(output),
     "mean number": lambda module, inputs, output: output.mean() + 0 * output,
     "ones": lambda module, inputs, output: output * 0 + 1,
+    "0": lambda module, inputs, output: 0,
     "negated": lambda module, inputs, output: -output,
 }
 
@@ -226,6 +240,17 @@ def _leaves_without_an_exception(modules: list[Any], hook: Callable[..., Any]) -
     yield
     for handle in handles:
         handle.remove()
+
+
+@contextmanager
+def _leaves_with_an_exception_only(modules: list[Any], hook: Callable[..., Any]) -> Iterator[None]:
+    handles = _hooked(modules, hook)
+    try:
+        yield
+    except Exception:
+        for handle in handles:
+            handle.remove()
+        raise
 
 
 @contextmanager
@@ -332,6 +357,7 @@ _LEAVES: dict[str, Callable[[list[Any], Callable[..., Any]], Any]] = {
     "right": _leaves_well,
     "never": _never_leaves,
     "without an exception": _leaves_without_an_exception,
+    "with an exception only": _leaves_with_an_exception_only,
     "exception kept": _keeps_the_exception,
     "last handle": _last_handle_only,
     "last handle, without an exception": _last_handle_without_an_exception,
@@ -370,10 +396,6 @@ def _entry_assigned(model: Any) -> Any:
         return output
 
     return _leaves_well(_attention_modules(model), hook)
-
-
-def _gpt2_only(model: Any) -> Any:
-    return _leaves_well([block.attn.c_proj for block in model.transformer.h], _zeros)
 
 
 def _llama_only(model: Any) -> Any:
@@ -469,6 +491,7 @@ _COUNTS: dict[str, Callable[[int, int], int]] = {
     "one more": lambda n, T: n + 1,
     "at least one": lambda n, T: max(n, 1),
     "up to n": lambda n, T: n - T,
+    "beyond n": lambda n, T: n - T + 1,
     "one": lambda n, T: min(n, 1),
 }
 
@@ -525,6 +548,34 @@ def _back_in_the_loop(model: Any, ids: Tensor, n: int) -> Any:
     return None
 
 
+def _rows_for_logits(model: Any, ids: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        ids = _cat([ids, model.base_model(ids).last_hidden_state[:, -1:].argmax(-1)])
+    return ids
+
+
+def _turn_for_place(model: Any, ids: Tensor, n: int) -> Tensor:
+    for i in range(n):
+        ids = _cat([ids, model(ids).logits[:, i : i + 1].argmax(-1)])
+    return ids
+
+
+def _stops_at_a_token_again(model: Any, ids: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        new = model(ids).logits[:, -1:].argmax(-1)
+        if bool((ids == new).any()):
+            break
+        ids = _cat([ids, new])
+    return ids
+
+
+def _no_token_again(model: Any, ids: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        logits = model(ids).logits[:, -1].scatter(1, ids, float("-inf"))
+        ids = _cat([ids, logits.argmax(-1, keepdim=True)])
+    return ids
+
+
 def _axis_lost(model: Any, ids: Tensor, n: int) -> Tensor:
     import torch
 
@@ -561,6 +612,7 @@ _PERIODS: dict[str, Callable[[int], Iterable[int]]] = {
     "from 2": lambda T: range(2, T // 2 + 1),
     "longest first": lambda T: range(T // 2, 0, -1),
     "all": lambda T: range(1, T),
+    "1": lambda T: range(1, min(T // 2, 1) + 1),
     "up to 4": lambda T: range(1, min(T // 2, 4) + 1),
 }
 
@@ -578,6 +630,7 @@ _FITS: dict[str, Callable[[list[int], int], bool]] = {
     "last token": lambda tokens, p: tokens[-1] == tokens[-1 - p],
     "two tokens": lambda tokens, p: tokens[-2:] == tokens[-2 - p : -p],
     "any": lambda tokens, p: any(a == b for a, b in zip(tokens[-p:], tokens[-2 * p : -p], strict=False)),
+    "one compared less": lambda tokens, p: all(tokens[-i] == tokens[-i - p] for i in range(1, p)),
     "sorted": lambda tokens, p: sorted(tokens[-p:]) == sorted(tokens[-2 * p : -p]),
     "whole": lambda tokens, p: tokens[p:] == tokens[:-p],
     "front": lambda tokens, p: tokens[:p] == tokens[p : 2 * p],
@@ -586,7 +639,7 @@ _FITS: dict[str, Callable[[list[int], int], bool]] = {
 
 
 def _earliest(tokens: list[int], period: int, floor: int = 0) -> int:
-    start = len(tokens) - period
+    start = max(len(tokens) - 2 * period, floor)
     while start > floor and tokens[start - 1] == tokens[start - 1 + period]:
         start -= 1
     return start
@@ -603,6 +656,9 @@ _STARTS: dict[str, Callable[[list[int], int], int]] = {
     "whole turns": lambda tokens, p: len(tokens) - (len(tokens) - _earliest(tokens, p)) // p * p,
     "never 0": lambda tokens, p: _earliest(tokens, p, floor=1),
     "first of the kind": lambda tokens, p: tokens.index(tokens[-p]),
+    "first that agrees": lambda tokens, p: next(s for s in range(len(tokens)) if tokens[s] == tokens[s + p]),
+    "one early or 0": lambda tokens, p: max(_earliest(tokens, p) - 1, 0),
+    "last token's place": lambda tokens, p: len(tokens) - 1 - p,
     "from the end": lambda tokens, p: len(tokens) - _earliest(tokens, p),
     "0": lambda tokens, p: 0,
     "end of the first turn": lambda tokens, p: _earliest(tokens, p) + p - 1,
@@ -688,12 +744,6 @@ def _tensors_in_an_if(ids: Tensor) -> Any:
     return None
 
 
-def _empty_fails(ids: Tensor) -> Any:
-    tokens = ids.tolist()
-    last = tokens[-1]
-    return None if last is None else _find_cycle(ids)
-
-
 # --- the cases -------------------------------------------------------------------------------------------------------
 
 
@@ -733,26 +783,30 @@ def _off_cases(rng: np.random.Generator) -> list[Case]:
 
 
 def _greedy_cases(rng: np.random.Generator) -> list[Case]:
-    """Models and texts for which every turn counts: several different tokens come out."""
-
-    def lively(kind: str, T: int, n: int, **size: Any) -> tuple[Fn, np.ndarray, int]:
-        import torch
-
-        from attention_lab import probes
-
-        while True:
-            model = Fn(f"tiny_{kind}", {"seed": int(rng.integers(1000)), "vocabulary": 11, **size})
-            ids = _text(rng, T, 11)
-            text = _greedy_decode(probes.made(model.name, dict(model.params)), torch.from_numpy(ids), n)[0, T:].tolist()
-            if len(set(text)) >= min(n, 4):
-                return model, ids, n
-
     return [
-        Case(lively("gpt2", 3, 4, layers=1)),
-        Case(lively("llama", 2, 5, layers=1), "a Llama"),
-        Case(lively("gpt2", 4, 0, layers=1), "no new token"),
-        Case(lively("llama", 1, 3, layers=1), "a prompt of one token"),
+        Case(_lively(rng, "gpt2", 3, 4)),
+        Case(_lively(rng, "llama", 2, 5), "a Llama"),
+        Case(_lively(rng, "gpt2", 4, 0), "no new token"),
+        Case(_lively(rng, "llama", 1, 3), "a prompt of one token"),
     ]
+
+
+def _lively(rng: np.random.Generator, kind: str, T: int, n: int) -> tuple[Fn, np.ndarray, int]:
+    """A model, a text and n for which it counts which tokens are read and whose logits; a token comes again early."""
+    import torch
+
+    from attention_lab import probes
+
+    while True:
+        case = Fn(f"tiny_{kind}", {"seed": int(rng.integers(1000)), "layers": 1, "vocabulary": 11})
+        model, ids = probes.made(case.name, dict(case.params)), _text(rng, T, 11)
+        if T == 1 or n == 0:
+            return case, ids, n
+        ways: list[dict[str, str]] = [{"row": row} for row in _ROWS]
+        ways += [{"given": given} for given in _GIVEN if T > 2 and given != "right"]
+        texts = [tuple(_greedy_template(model, torch.from_numpy(ids), n, **way)[0].tolist()) for way in ways]
+        if len(set(texts)) == len(texts) and 3 <= len(set(texts[0][T:])) and len(set(texts[0][:-1])) < T + n - 1:
+            return case, ids, n
 
 
 def _cycle_cases(rng: np.random.Generator) -> list[Case]:
@@ -777,41 +831,23 @@ def _cycle_cases(rng: np.random.Generator) -> list[Case]:
         case("abcdefghijabcdefghij", "a long turn"),
         case("abcdef", "no token twice"),
         case("a", "one token"),
-        case("", "no token"),
     ]
 
 
 # --- the mistakes ----------------------------------------------------------------------------------------------------
 
 
-def _paired(mistakes: Iterable[Mistake], template: Callable[..., Any]) -> tuple[Mistake, ...]:
-    """The mistakes with switches where pairs are likely, and as plain functions elsewhere."""
-    return tuple(
-        replace(m, switches=None, answer=partial(template, **m.switches))
-        if m.switches is not None and m.id not in LIKELY_IN_PAIRS
-        else m
-        for m in mistakes
-    )
-
-
 #: Mistakes that are looked for in pairs, too: a model's call takes milliseconds.
 LIKELY_IN_PAIRS = frozenset(
     """
     first_row row_before_the_last before_the_norm batch_axis_kept
-    every_c_proj bias_left first_block_only never_restored not_after_an_exception last_handle_only
+    every_c_proj bias_left first_block_only gpt2_only never_restored not_after_an_exception last_handle_only
     one_token_less one_token_more only_new_tokens last_token_read first_logits
     longest_period one_period_short three_turns_wanted last_two_turns whole_turns_only one_too_late never_at_0
+    first_of_its_kind not_period_1
     period_first zeros_for_none minus_one_for_none false_for_none
     """.split()
 )
-
-
-def _switch(name: str, diagnosis: str, question: str, **switches: Any) -> Mistake:
-    return Mistake(name, diagnosis, question, switches=switches)
-
-
-def _answer(name: str, diagnosis: str, question: str, answer: Callable[..., Any]) -> Mistake:
-    return Mistake(name, diagnosis, question, answer=answer)
 
 
 _WHICH_ROW = "Rows are (1, T, d). Which of the T belongs to the last token?"
@@ -820,123 +856,165 @@ _WHICH_STATE = "Between the last block and the logits there is one more step. Be
 _WHICH_NAME = "Which name for the model without its last matrix do both classes share?"
 
 _ROW_MISTAKES = [
-    _switch("first_row", "You take the row of the first token.", _WHICH_ROW, take="first"),
-    _switch("row_before_the_last", "You take the row of the token before the last one.", _WHICH_ROW, take="one before"),
-    _switch("second_row", "You take row 1, which is the last one of two tokens only.", _WHICH_ROW, take="second"),
-    _switch(
+    switched("first_row", "You take the row of the first token.", _WHICH_ROW, take="first"),
+    switched(
+        "row_before_the_last", "You take the row of the token before the last one.", _WHICH_ROW, take="one before"
+    ),
+    switched("second_row", "You take row 1, which is the last one of two tokens only.", _WHICH_ROW, take="second"),
+    switched(
         "all_rows", "You hand back the rows of all tokens, the whole of the only text.", _WHICH_ROW, take="all rows"
     ),
-    _switch(
+    switched(
         "everything", "You hand back the rows of all tokens, with the batch in front.", _WHICH_ROW, take="everything"
     ),
-    _switch(
+    switched(
         "batch_axis_kept",
         "Your row is the right one; the axis of the batch is left over.",
         _HOW_MANY,
         take="batch kept",
     ),
-    _switch(
+    switched(
         "two_axes_kept", "Your row is the right one; two axes of length 1 are left over.", _HOW_MANY, take="row kept"
     ),
-    _switch(
+    switched(
         "last_column",
         "You take the last number of each row: a column.",
         "Which of the axes of (1, T, d) is that of the tokens?",
         take="last column",
     ),
-    _switch(
+    switched(
         "last_number",
         "You take one number: the last of the last row.",
         "How many numbers has a row?",
         take="last number",
     ),
-    _switch("mean_row", "You average the rows of all tokens.", "Should the first token's row count?", take="mean"),
-    _switch("sum_of_rows", "You add up the rows of all tokens.", "Should the first token's row count?", take="sum"),
-    _switch("largest_of_rows", "You take the largest number of each column.", _WHICH_ROW, take="largest"),
-    _switch(
+    switched("all_but_the_last", "You hand back all rows but the last.", _WHICH_ROW, take="all but the last"),
+    switched(
+        "column_with_the_batch",
+        "You take the last number of each row, with the batch in front.",
+        "Which of the axes of (1, T, d) is that of the tokens?",
+        take="column of all",
+    ),
+    switched("mean_row", "You average the rows of all tokens.", "Should the first token's row count?", take="mean"),
+    switched("sum_of_rows", "You add up the rows of all tokens.", "Should the first token's row count?", take="sum"),
+    switched("largest_of_rows", "You take the largest number of each column.", _WHICH_ROW, take="largest"),
+    switched(
         "length_1",
         "You bring the row to length 1.",
         "What does the model itself do with the row after the norm?",
         take="length 1",
     ),
-    _switch("softmaxed", "You put the row through a softmax.", "Is a row a set of shares?", take="softmax"),
-    _switch(
+    switched("softmaxed", "You put the row through a softmax.", "Is a row a set of shares?", take="softmax"),
+    switched(
         "place_of_the_largest",
         "You hand back the place of the row's largest number.",
         "How many numbers has a row?",
         take="place of the largest",
     ),
-    _switch(
+    switched(
         "logits",
         "You hand back logits, a number for each token of the vocabulary.",
         "What is multiplied by the last matrix to give the logits?",
         read="logits",
     ),
-    _switch(
+    switched(
         "before_the_norm", "Your row is the one that goes into the final norm.", _WHICH_STATE, read="before the norm"
     ),
-    _switch("normed_twice", "Your row has gone through the final norm twice.", _WHICH_STATE, read="normed twice"),
-    _switch(
+    switched("normed_twice", "Your row has gone through the final norm twice.", _WHICH_STATE, read="normed twice"),
+    switched(
         "embedding",
         "Your row is the one that goes into the first block: no block has touched it.",
         "In which order do the hidden states come?",
         read="embedding",
     ),
-    _switch(
+    switched(
         "row_of_the_table",
         "Your row comes straight from the table of tokens: no block has touched it.",
         "What does a model do with the row of a token?",
         read="token's row",
     ),
-    _switch(
+    switched(
         "after_the_first_block",
         "Your row is the one after the first block.",
         "In which order do the hidden states come?",
         read="after the first block",
     ),
-    _switch(
+    switched(
         "into_the_last_block",
         "Your row is the one that goes into the last block.",
         "Which of the hidden states comes last?",
         read="into the last block",
     ),
-    _switch(
+    switched(
         "sum_of_states",
         "You add up the row's states of all blocks.",
         "What does each state already contain?",
         read="sum of all",
     ),
-    _switch(
+    switched(
         "last_token_alone",
         "Your model reads the last token alone, without those before it.",
         "Can its row depend on other words then?",
         read="last token alone",
     ),
-    _switch(
+    switched(
         "backwards",
         "Your model reads the tokens in reverse order.",
         "What may a row see of later tokens?",
         read="backwards",
     ),
-    _answer(
+    switched(
+        "all_logits",
+        "You hand back the logits of all tokens.",
+        "What is multiplied by the last matrix to give the logits?",
+        read="logits",
+        take="all rows",
+    ),
+    switched(
+        "logits_with_the_batch",
+        "You hand back logits, a number for each token of the vocabulary, with the batch in front.",
+        "What is multiplied by the last matrix to give the logits?",
+        read="logits",
+        take="batch kept",
+    ),
+    switched(
+        "all_embeddings",
+        "You hand back the rows that go into the first block, of all tokens.",
+        "In which order do the hidden states come?",
+        read="embedding",
+        take="all rows",
+    ),
+    answered(
+        "every_state",
+        "You hand back the last token's row as it was before each block and at the end, all of them.",
+        "Which of the hidden states comes last?",
+        _every_state,
+    ),
+    answered(
+        "all_states",
+        "You hand back the tuple of all hidden states: it is the last part of the output.",
+        "Which of the hidden states comes last, and which row of it?",
+        _all_states,
+    ),
+    answered(
         "gpt2_only",
         "You ask for model.transformer, which GPT-2's class has and Llama's has not.",
         _WHICH_NAME,
         _of_transformer,
     ),
-    _answer(
+    answered(
         "llama_only",
         "You ask for model.model, which Llama's class has and GPT-2's has not.",
         _WHICH_NAME,
         _of_model,
     ),
-    _answer(
+    answered(
         "states_not_asked_for",
         "A model hands out its hidden states only when it is told to; here they are None.",
         "Which argument of the call asks for them?",
         _not_asked_for,
     ),
-    _answer(
+    answered(
         "whole_model_has_none",
         "The whole model ends in logits: its output has no last_hidden_state.",
         "Which part of the model ends with the final norm?",
@@ -955,171 +1033,189 @@ _BOTH = "What are the names of the projections in the other architecture?"
 _MANAGER = "What does @contextmanager make of a function, and where in that function does the with block run?"
 
 _OFF_MISTAKES = [
-    _switch(
+    switched(
         "every_c_proj",
         "Inside your block GPT-2's MLP is off, too: its last step is also called c_proj.",
         _WHOSE,
         where="every c_proj",
     ),
-    _switch(
+    switched(
         "bias_left",
         "Inside your block each projection still adds its bias to every row.",
         _WHAT_IS_LEFT,
         how="bias left",
     ),
-    _switch("first_block_only", "Only the first block's attention is off.", _ALL_BLOCKS, where="first"),
-    _switch("last_block_only", "Only the last block's attention is off.", _ALL_BLOCKS, where="last"),
-    _switch("all_but_the_last", "The last block's attention is still on.", _ALL_BLOCKS, where="all but the last"),
-    _switch("all_but_the_first", "The first block's attention is still on.", _ALL_BLOCKS, where="all but the first"),
-    _switch("every_other_block", "Every other block's attention is still on.", _ALL_BLOCKS, where="every other"),
-    _switch(
+    switched("first_block_only", "Only the first block's attention is off.", _ALL_BLOCKS, where="first"),
+    switched("last_block_only", "Only the last block's attention is off.", _ALL_BLOCKS, where="last"),
+    switched("all_but_the_last", "The last block's attention is still on.", _ALL_BLOCKS, where="all but the last"),
+    switched("all_but_the_first", "The first block's attention is still on.", _ALL_BLOCKS, where="all but the first"),
+    switched("every_other_block", "Every other block's attention is still on.", _ALL_BLOCKS, where="every other"),
+    switched(
         "never_restored",
         "After your block attention stays off.",
         _AFTER,
         leave="never",
     ),
-    _switch(
+    switched(
         "not_after_an_exception",
         "When an exception leaves your block, attention stays off.",
         _EXCEPTION,
         leave="without an exception",
     ),
-    _switch(
+    switched(
+        "only_after_an_exception",
+        "Attention comes back only when an exception leaves your block.",
+        "Which lines after a yield run when no exception comes?",
+        leave="with an exception only",
+    ),
+    switched(
         "last_handle_only",
         "You take away one hook, the last: in all other blocks attention stays off.",
         _AFTER,
         leave="last handle",
     ),
-    _switch(
+    switched(
         "last_handle_and_no_exception",
         "You take away one hook, the last, and none at all when an exception leaves your block.",
         _AFTER,
         leave="last handle, without an exception",
     ),
-    _switch(
+    switched(
         "exception_kept",
         "An exception that is raised inside your block never comes out of it.",
         "Who should hear of an error inside the block?",
         leave="exception kept",
     ),
-    _switch(
+    switched(
         "everyones_hooks",
         "You take away every hook that the projections have, other people's too.",
         "Which hooks are yours?",
         leave="everyone's",
     ),
-    _switch(
+    switched(
         "everyones_hooks_and_no_exception",
         "You take away every hook that the projections have, other people's too, and none when an exception comes.",
         "Which hooks are yours?",
         leave="everyone's, without an exception",
     ),
-    _switch(
+    switched(
         "one_list_of_handles",
         "When an inner block is left, the outer one is switched on again, too: both keep hooks in one list.",
         "Where does each block keep the hooks that it has set itself?",
         leave="one list",
     ),
-    _switch(
+    switched(
         "hooks_that_stay",
         "Your hooks stay on the model after the block, and do nothing.",
         "What does the model carry around after a hundred blocks?",
         leave="stay",
     ),
-    _switch(
+    switched(
         "only_once",
         "Attention is off for one call of the model only.",
         "How often may a model be called?",
         leave="once",
     ),
-    _switch(
+    switched(
         "yield_in_the_loop",
         "Your yield stands in a loop: the with block would have to run once for each block of the model.",
         _MANAGER,
         leave="in the loop",
     ),
-    _switch(
+    switched(
         "nothing_happens",
         "Inside your block attention adds what it always adds.",
-        "What does torch do with a hook's result, and what when it is None?",
+        "Does your hook run at all, and what does it hand back?",
         how="nothing",
     ),
-    _switch("passed_on", "Your projections hand on what goes into them.", _ADDS_NOTHING, how="passed on"),
-    _switch("half", "Inside your block attention adds half of what it always adds.", _ADDS_NOTHING, how="half"),
-    _switch(
+    switched("passed_on", "Your projections hand on what goes into them.", _ADDS_NOTHING, how="passed on"),
+    switched("half", "Inside your block attention adds half of what it always adds.", _ADDS_NOTHING, how="half"),
+    switched(
         "last_row_only",
         "Attention is off for the last row only.",
         "Which rows should it add nothing to?",
         how="last row only",
     ),
-    _switch(
+    switched(
         "last_row_left",
         "Attention is still on for the last row.",
         "Which rows should it add nothing to?",
         how="last row left",
     ),
-    _switch(
+    switched(
         "mean_row",
         "Inside your block attention adds the mean of its rows: a change of one row still reaches all others.",
         _ADDS_NOTHING,
         how="mean row",
     ),
-    _switch(
+    switched(
         "mean_number",
         "Inside your block attention adds the mean of all its numbers: a change of one row still reaches all others.",
         _ADDS_NOTHING,
         how="mean number",
     ),
-    _switch("ones", "Inside your block attention adds 1 everywhere.", _ADDS_NOTHING, how="ones"),
-    _switch("negated", "Inside your block attention's output is subtracted.", _ADDS_NOTHING, how="negated"),
-    _switch("mlp", "Inside your block the MLPs are off and attention is on.", _WHOSE, where="mlp"),
-    _switch("mlp_too", "Inside your block whole blocks are skipped: the MLPs are off, too.", _WHOSE, where="mlp too"),
-    _answer(
+    switched("ones", "Inside your block attention adds 1 everywhere.", _ADDS_NOTHING, how="ones"),
+    switched(
+        "number_for_a_tensor",
+        "Your hook hands back the number 0 where the model goes on with a tensor.",
+        "Which shape has the output that you replace?",
+        how="0",
+    ),
+    switched("negated", "Inside your block attention's output is subtracted.", _ADDS_NOTHING, how="negated"),
+    switched("mlp", "Inside your block the MLPs are off and attention is on.", _WHOSE, where="mlp"),
+    switched("mlp_too", "Inside your block whole blocks are skipped: the MLPs are off, too.", _WHOSE, where="mlp too"),
+    answered(
         "tuple",
         "Your hook sits on the attention module, which returns a tuple, and takes it for a tensor.",
         _TUPLE,
         _tuple_to_zeros_like,
     ),
-    _answer(
+    answered(
         "tuple_times_zero",
         "Your hook sits on the attention module, which returns a tuple: times 0 it is an empty one.",
         _TUPLE,
         _tuple_times_zero,
     ),
-    _answer(
+    answered(
         "entry_of_the_tuple",
         "Your hook writes into the tuple that the attention module returns, and tuples cannot be written to.",
         _TUPLE,
         _entry_assigned,
     ),
-    _answer(
+    answered(
         "tensor_for_the_tuple",
         "Your hook sits on the attention module, which returns a tuple, and puts a tensor in its place.",
         _TUPLE,
         _tensor_for_the_tuple,
     ),
-    _answer(
-        "gpt2_only", "You ask for model.transformer, which GPT-2's class has and Llama's has not.", _BOTH, _gpt2_only
+    switched(
+        "gpt2_only", "You ask for model.transformer, which GPT-2's class has and Llama's has not.", _BOTH, where="gpt2"
     ),
-    _answer("llama_only", "You ask for model.model, which Llama's class has and GPT-2's has not.", _BOTH, _llama_only),
-    _answer("no_llama", "In a Llama your block switches nothing off, without a word.", _BOTH, _c_proj_by_name),
-    _answer("no_gpt2", "In a GPT-2 your block switches nothing off, without a word.", _BOTH, _o_proj_by_name),
-    _answer(
+    switched(
+        "norm",
+        "Your hook empties the rows that go into attention; its biases still make something of them.",
+        _WHOSE,
+        where="norm",
+    ),
+    answered("llama_only", "You ask for model.model, which Llama's class has and GPT-2's has not.", _BOTH, _llama_only),
+    answered("no_llama", "In a Llama your block switches nothing off, without a word.", _BOTH, _c_proj_by_name),
+    answered("no_gpt2", "In a GPT-2 your block switches nothing off, without a word.", _BOTH, _o_proj_by_name),
+    answered(
         "all_of_the_class",
         "You change the class: inside your block every other model of that class is without attention, too.",
         "Which objects does a change of a class reach?",
         _in_the_class,
     ),
-    _answer(
+    answered(
         "no_decorator",
         "Without @contextmanager your function gives a generator, and with does not take one.",
         _MANAGER,
         _no_decorator,
     ),
-    _answer(
+    answered(
         "no_yield", "There is no yield in your function: the with block has no place to run in.", _MANAGER, _no_yield
     ),
-    _answer(
+    answered(
         "gives_nothing",
         "Your function sets hooks and gives None, and with needs a context manager.",
         _MANAGER,
@@ -1132,104 +1228,134 @@ _COUNT = "For n = 0, which tokens come back?"
 _LAST_LOGITS = "Row t of the logits says what comes after token t. Which row says what comes next?"
 
 _GREEDY_MISTAKES = [
-    _switch("one_token_less", "You append one token less than n.", _COUNT, count="one less"),
-    _switch("one_token_more", "You append one token more than n.", _COUNT, count="one more"),
-    _switch("at_least_one", "You append a token when n is 0, too.", _COUNT, count="at least one"),
-    _switch("n_in_all", "You stop when there are n tokens in all, the prompt included.", _COUNT, count="up to n"),
-    _switch("one_token", "You append one token, whatever n is.", "How many turns does your loop make?", count="one"),
-    _switch("only_new_tokens", "You hand back the new tokens without the prompt.", _COUNT, back="new ones"),
-    _switch("last_token_read", "Your model reads the newest token only.", _ALL_TOKENS, given="last token"),
-    _switch(
+    switched("one_token_less", "You append one token less than n.", _COUNT, count="one less"),
+    switched("one_token_more", "You append one token more than n.", _COUNT, count="one more"),
+    switched("at_least_one", "You append a token when n is 0, too.", _COUNT, count="at least one"),
+    switched("n_in_all", "You stop when there are n tokens in all, the prompt included.", _COUNT, count="up to n"),
+    switched(
+        "one_more_than_n_in_all",
+        "You stop when there are more than n tokens in all, the prompt included.",
+        _COUNT,
+        count="beyond n",
+    ),
+    switched("one_token", "You append one token, whatever n is.", "How many turns does your loop make?", count="one"),
+    switched("only_new_tokens", "You hand back the new tokens without the prompt.", _COUNT, back="new ones"),
+    switched("last_token_read", "Your model reads the newest token only.", _ALL_TOKENS, given="last token"),
+    switched(
         "prompt_read",
         "Your model reads the prompt in every turn, so that it says the same token n times.",
         _ALL_TOKENS,
         given="prompt",
     ),
-    _switch("two_tokens_read", "Your model reads the newest two tokens only.", _ALL_TOKENS, given="two tokens"),
-    _switch(
+    switched("two_tokens_read", "Your model reads the newest two tokens only.", _ALL_TOKENS, given="two tokens"),
+    switched(
         "window_of_the_prompt",
         "Your model reads only as many tokens as the prompt had.",
         _ALL_TOKENS,
         given="as many as the prompt",
     ),
-    _switch("read_backwards", "Your model reads the tokens in reverse order.", _ALL_TOKENS, given="backwards"),
-    _switch("first_logits", "You take the logits of the first row.", _LAST_LOGITS, row="first"),
-    _switch("logits_before", "You take the logits of the row before the last.", _LAST_LOGITS, row="one before"),
-    _switch("mean_logits", "You average the logits of all rows.", _LAST_LOGITS, row="mean"),
-    _switch(
+    switched("read_backwards", "Your model reads the tokens in reverse order.", _ALL_TOKENS, given="backwards"),
+    switched("first_logits", "You take the logits of the first row.", _LAST_LOGITS, row="first"),
+    switched("logits_before", "You take the logits of the row before the last.", _LAST_LOGITS, row="one before"),
+    switched("mean_logits", "You average the logits of all rows.", _LAST_LOGITS, row="mean"),
+    switched(
         "smallest", "You choose the token with the smallest logit.", "What does a large logit mean?", choice="smallest"
     ),
-    _switch("second", "You choose the token with the second largest logit.", "Which token is first?", choice="second"),
-    _switch(
+    switched("second", "You choose the token with the second largest logit.", "Which token is first?", choice="second"),
+    switched(
         "size_of_the_logit",
         "You choose by the size of the logits: one far below zero wins, too.",
         "What does a logit far below zero mean?",
         choice="size",
     ),
-    _switch(
+    switched(
         "in_front", "You put each new token in front of the others.", "At which end does a text grow?", joined="front"
     ),
-    _switch(
+    switched(
         "first_dropped",
         "For each new token you drop the first one: the text never grows.",
         "How long is the text after n turns?",
         joined="first dropped",
     ),
-    _switch(
+    switched(
         "last_overwritten",
         "You put each new token in the place of the last one.",
         "How long is the text after n turns?",
         joined="in place of the last",
     ),
-    _switch("twice", "You append each new token twice.", "How long is the text after n turns?", joined="twice"),
-    _switch("no_batch_axis", "You hand back (T + n,) and not (1, T + n).", "How many axes has ids?", back="no batch"),
-    _switch("newest_only", "You hand back the newest token alone.", _COUNT, back="last"),
-    _switch(
+    switched("twice", "You append each new token twice.", "How long is the text after n turns?", joined="twice"),
+    switched("no_batch_axis", "You hand back (T + n,) and not (1, T + n).", "How many axes has ids?", back="no batch"),
+    switched("newest_only", "You hand back the newest token alone.", _COUNT, back="last"),
+    switched(
         "last_prompt_token",
         "You hand back the new tokens and the last one of the prompt.",
         _COUNT,
         back="last prompt token too",
     ),
-    _switch(
+    switched(
         "floats", "Your token numbers come back as floats.", "What kind of number is a row of a table?", back="floats"
     ),
-    _answer(
+    answered(
         "in_one_go",
         "You call the model once: its guesses for tokens that are there already are appended.",
         "What does the model say about the second new token before it has read the first?",
         _in_one_go,
     ),
-    _answer(
+    answered(
         "all_guesses",
         "In each turn you append the guesses of all rows.",
         "How many tokens should a turn append?",
         _all_guesses,
     ),
-    _answer(
+    answered(
         "back_in_the_loop",
         "You leave the function in the first turn of the loop: return stands inside it.",
         "How far is your return indented?",
         _back_in_the_loop,
     ),
-    _answer(
+    answered(
+        "rows_for_logits",
+        "You look for the largest number of a row; tokens are chosen among logits.",
+        "What has as many numbers as there are tokens?",
+        _rows_for_logits,
+    ),
+    answered(
+        "turn_for_place",
+        "In turn i you take the logits of row i.",
+        _LAST_LOGITS,
+        _turn_for_place,
+    ),
+    answered(
+        "stops_at_a_repeat",
+        "You stop at a token that the text already has.",
+        "How many tokens should come back, whatever they are?",
+        _stops_at_a_token_again,
+    ),
+    answered(
+        "no_token_twice",
+        "You never choose a token that the text already has.",
+        "May the token with the largest logit be one that was said before?",
+        _no_token_again,
+    ),
+    answered(
         "axis_lost",
         "Your argmax loses an axis: the new token has shape (1,), and the text has (1, T).",
         "Which shape does one more column have?",
         _axis_lost,
     ),
-    _answer(
+    answered(
         "over_the_tokens",
         "Your argmax runs over the rows, not over the vocabulary.",
         "Which axis of (1, T, V) is the vocabulary?",
         _over_the_tokens,
     ),
-    _answer(
+    answered(
         "new_rows",
         "You join along axis 0, that of the batch.",
         "Which axis of (1, T) should grow?",
         _below,
     ),
-    _answer("list", "You hand back a list of the new tokens.", "How many axes has ids?", _list_of_new),
+    answered("list", "You hand back a list of the new tokens.", "How many axes has ids?", _list_of_new),
 ]
 
 _SHORTEST = "Tokens a a a a: which periods fit, and which of them is asked for?"
@@ -1241,126 +1367,154 @@ _RETURN = "Which two numbers are asked for, and in which order?"
 _NO_LOOP = "What should come back where nothing repeats?"
 
 _CYCLE_MISTAKES = [
-    _switch("longest_period", "You give the longest period that fits.", _SHORTEST, periods="longest first"),
-    _switch(
+    switched("longest_period", "You give the longest period that fits.", _SHORTEST, periods="longest first"),
+    switched(
         "one_period_short",
         "Your periods end too early: two turns and nothing else are not found.",
         _TWO_TURNS,
         periods="one less",
     ),
-    _switch("not_period_1", "You never try the period 1.", _SHORTEST, periods="from 2"),
-    _switch("up_to_4", "Longer periods than 4 are not found.", _TWO_TURNS, periods="up to 4"),
-    _switch(
+    switched("not_period_1", "You never try the period 1.", _SHORTEST, periods="from 2"),
+    switched("only_period_1", "You give up after the period 1.", "Where does your return stand?", periods="1"),
+    switched("up_to_4", "Longer periods than 4 are not found.", _TWO_TURNS, periods="up to 4"),
+    switched(
         "three_turns_wanted",
         "Three turns have to stand at the end before you find the loop.",
         _TWO_TURNS,
         fits="three turns",
     ),
-    _switch(
+    switched(
         "last_token_only",
         "You look for the last token only: how far back it stood before is your period.",
         _ALL_EQUAL,
         fits="last token",
         periods="all",
     ),
-    _switch("last_two_tokens", "You compare the last two tokens only.", _ALL_EQUAL, fits="two tokens", periods="all"),
-    _switch(
+    switched(
+        "last_token_and_where",
+        "You look for the last token only: where it stood before is your start, how far back your period.",
+        _ALL_EQUAL,
+        fits="last token",
+        periods="all",
+        start="last token's place",
+    ),
+    switched(
+        "one_compared_less",
+        "You compare all tokens of the turns but one: with the period 1 there is nothing left to compare.",
+        _ALL_EQUAL,
+        fits="one compared less",
+    ),
+    switched("last_two_tokens", "You compare the last two tokens only.", _ALL_EQUAL, fits="two tokens", periods="all"),
+    switched(
         "ends_of_the_turns",
         "You compare the first and the last token of the turns only.",
         _ALL_EQUAL,
         fits="ends of the turns",
     ),
-    _switch("any_agrees", "One token that agrees is enough for you.", _ALL_EQUAL, fits="any"),
-    _switch(
+    switched("any_agrees", "One token that agrees is enough for you.", _ALL_EQUAL, fits="any"),
+    switched(
         "any_order", "You compare the turns as sets of tokens: their order does not count.", _ALL_EQUAL, fits="sorted"
     ),
-    _switch(
+    switched(
         "all_or_nothing",
         "You find a loop only where it holds from the first token on.",
         "May a text say something else before its loop begins?",
         fits="whole",
     ),
-    _switch("at_the_front", "You look for two turns at the front.", _AT_THE_END, fits="front", start="0"),
-    _switch("last_two_turns", "Your start is always two turns before the end.", _GO_BACK, start="last two turns"),
-    _switch("last_turn", "Your start is always one turn before the end.", _GO_BACK, start="last turn"),
-    _switch("second_turn", "Your start is one turn too late.", _GO_BACK, start="second turn"),
-    _switch(
+    switched(
+        "all_with_less_than_two",
+        "You want the loop from the first token on, and less than two turns are enough.",
+        _TWO_TURNS,
+        fits="whole",
+        periods="all",
+    ),
+    switched("at_the_front", "You look for two turns at the front.", _AT_THE_END, fits="front", start="0"),
+    switched("last_two_turns", "Your start is always two turns before the end.", _GO_BACK, start="last two turns"),
+    switched("last_turn", "Your start is always one turn before the end.", _GO_BACK, start="last turn"),
+    switched("second_turn", "Your start is one turn too late.", _GO_BACK, start="second turn"),
+    switched(
         "whole_turns_only",
         "You go back by whole turns and miss the part of a turn before them.",
         _GO_BACK,
         start="whole turns",
     ),
-    _switch("one_too_late", "Your start is one too late.", _GO_BACK, start="one late"),
-    _switch("one_too_early", "Your start is one too early.", _GO_BACK, start="one early"),
-    _switch("never_at_0", "A loop that holds from token 0 on begins at 1 with you.", _GO_BACK, start="never 0"),
-    _switch(
+    switched("one_too_late", "Your start is one too late.", _GO_BACK, start="one late"),
+    switched("one_too_early", "Your start is one too early.", _GO_BACK, start="one early"),
+    switched(
+        "one_too_early_or_0",
+        "Your start is one too early, unless it is 0: it is the token that breaks the loop.",
+        _GO_BACK,
+        start="one early or 0",
+    ),
+    switched(
+        "first_that_agrees",
+        "Your start is the first token that comes again a period later, even if the next one does not.",
+        _GO_BACK,
+        start="first that agrees",
+    ),
+    switched("never_at_0", "A loop that holds from token 0 on begins at 1 with you.", _GO_BACK, start="never 0"),
+    switched(
         "first_of_its_kind",
         "Your start is the first place at which the token of the last turn stands, loop or not.",
         _GO_BACK,
         start="first of the kind",
     ),
-    _switch(
+    switched(
         "from_the_end", "You count the start from the end.", "Which index has the first token?", start="from the end"
     ),
-    _switch("always_0", "Your start is always 0.", _GO_BACK, start="0"),
-    _switch(
+    switched("always_0", "Your start is always 0.", _GO_BACK, start="0"),
+    switched(
         "end_of_the_first_turn",
         "Your start is the last token of the first turn.",
         _GO_BACK,
         start="end of the first turn",
     ),
-    _switch("period_first", "You hand back the period first, then the start.", _RETURN, back="period first"),
-    _switch("period_alone", "You hand back the period alone.", _RETURN, back="period"),
-    _switch("start_alone", "You hand back the start alone.", _RETURN, back="start"),
-    _switch("two_ends", "You hand back where the first turn begins and where the second does.", _RETURN, back="ends"),
-    _switch(
+    switched("period_first", "You hand back the period first, then the start.", _RETURN, back="period first"),
+    switched("period_alone", "You hand back the period alone.", _RETURN, back="period"),
+    switched("start_alone", "You hand back the start alone.", _RETURN, back="start"),
+    switched("two_ends", "You hand back where the first turn begins and where the second does.", _RETURN, back="ends"),
+    switched(
         "ends_of_a_turn",
         "You hand back the first and the last place of the first turn.",
         _RETURN,
         back="last of the turn",
     ),
-    _switch("number_of_turns", "You hand back the number of turns in place of the period.", _RETURN, back="turns"),
-    _switch(
+    switched("number_of_turns", "You hand back the number of turns in place of the period.", _RETURN, back="turns"),
+    switched(
         "length_of_the_loop", "You hand back how long the loop goes on in place of its period.", _RETURN, back="length"
     ),
-    _switch(
+    switched(
         "kinds_of_tokens",
         "Your period counts different tokens: one that stands twice in a turn counts once.",
         _RETURN,
         back="kinds",
     ),
-    _switch("tokens_of_the_turn", "You hand back the tokens of a turn.", _RETURN, back="tokens"),
-    _switch("token_for_its_place", "You hand back a token in place of its index.", _RETURN, back="token"),
-    _switch("zeros_for_none", "You give (0, 0) where there is no loop.", _NO_LOOP, none="zeros"),
-    _switch("end_for_none", "You give (T, 0) where there is no loop.", _NO_LOOP, none="end"),
-    _switch("minus_one_for_none", "You give -1 where there is no loop.", _NO_LOOP, none="minus one"),
-    _switch("false_for_none", "You give False where there is no loop.", _NO_LOOP, none="False"),
-    _switch("empty_for_none", "You give an empty tuple where there is no loop.", _NO_LOOP, none="empty"),
-    _switch("two_nones", "You give two Nones where there is no loop.", _NO_LOOP, none="two Nones"),
-    _answer(
+    switched("tokens_of_the_turn", "You hand back the tokens of a turn.", _RETURN, back="tokens"),
+    switched("token_for_its_place", "You hand back a token in place of its index.", _RETURN, back="token"),
+    switched("zeros_for_none", "You give (0, 0) where there is no loop.", _NO_LOOP, none="zeros"),
+    switched("end_for_none", "You give (T, 0) where there is no loop.", _NO_LOOP, none="end"),
+    switched("minus_one_for_none", "You give -1 where there is no loop.", _NO_LOOP, none="minus one"),
+    switched("false_for_none", "You give False where there is no loop.", _NO_LOOP, none="False"),
+    switched("empty_for_none", "You give an empty tuple where there is no loop.", _NO_LOOP, none="empty"),
+    switched("two_nones", "You give two Nones where there is no loop.", _NO_LOOP, none="two Nones"),
+    answered(
         "first_token_again",
         "You take the first token that comes again for the end of a turn.",
         "Has a text got into a loop as soon as a word is said twice?",
         _first_token_again,
     ),
-    _answer("anywhere", "You take the first two equal turns, wherever they stand.", _AT_THE_END, _anywhere),
-    _answer(
+    answered("anywhere", "You take the first two equal turns, wherever they stand.", _AT_THE_END, _anywhere),
+    answered(
         "earliest_start_first",
         "You look for the earliest start first, and take a longer period for it.",
         _SHORTEST,
         _earliest_start_first,
     ),
-    _answer(
+    answered(
         "tensors_in_an_if",
         "You ask an if for several answers at once: == of two tensors compares token by token.",
         "How are several True and False made into one?",
         _tensors_in_an_if,
-    ),
-    _answer(
-        "no_token_fails",
-        "Your function fails where there are no tokens at all.",
-        "Which is the last of no tokens?",
-        _empty_fails,
     ),
 ]
 
@@ -1534,7 +1688,7 @@ _LAST_ROW = Exercise(
     reference=_last_row,
     cases=_row_cases,
     template=_row_template,
-    mistakes=_paired(_ROW_MISTAKES, _row_template),
+    mistakes=paired(_ROW_MISTAKES, _row_template, LIKELY_IN_PAIRS),
     accepted={
         "the last hidden state": _row_from_states,
         "by the class": _row_by_class,
@@ -1556,7 +1710,7 @@ _OFF = Exercise(
     reference=_attention_off,
     cases=_off_cases,
     template=_off_template,
-    mistakes=_paired(_OFF_MISTAKES, _off_template),
+    mistakes=paired(_OFF_MISTAKES, _off_template, LIKELY_IN_PAIRS),
     accepted={
         "another forward": _off_by_forward,
         "a class, hooks on tuples": _OffAsAClass,
@@ -1579,7 +1733,7 @@ _GREEDY = Exercise(
     reference=_greedy_decode,
     cases=_greedy_cases,
     template=_greedy_template,
-    mistakes=_paired(_GREEDY_MISTAKES, _greedy_template),
+    mistakes=paired(_GREEDY_MISTAKES, _greedy_template, LIKELY_IN_PAIRS),
     accepted={
         "generate": _generated,
         "calls itself": _called_again,
@@ -1602,7 +1756,7 @@ _CYCLE = Exercise(
     reference=_find_cycle,
     cases=_cycle_cases,
     template=_cycle_template,
-    mistakes=_paired(_CYCLE_MISTAKES, _cycle_template),
+    mistakes=paired(_CYCLE_MISTAKES, _cycle_template, LIKELY_IN_PAIRS),
     accepted={
         "tensors": _cycle_by_tensors,
         "how far the end agrees": _cycle_of_lengths,
@@ -1630,7 +1784,7 @@ _PIECES = Question(
     tolerance=1e-9,
     wrong={
         3: "Each block adds twice. And what does a row start with?",
-        4: "Each block adds twice. And what does a row start with?",
+        4: "A start and three blocks: how many parts of a block add something, and is the start one piece?",
         5: "How often does each block add to a row?",
         6: "Two for each block. What was there before the first one?",
         7: "What is a row before the first block the sum of?",
@@ -1638,6 +1792,21 @@ _PIECES = Question(
     },
     otherwise="Which two are added before the first block, and how many in each block?",
     hints=("Count the table of words, the table of positions, and two parts for each block.",),
+)
+
+_SWAP = Question(
+    name="09_swap",
+    chapter="09",
+    prompt="boat becomes clerk: which rows are other ones when they leave the model?",
+    right="the row of clerk and all after it",
+    because="Every later row may look at it, and what it takes is added to it; earlier ones may not look ahead.",
+    choices=("the row of clerk only", "the row of clerk and all after it", "all rows"),
+    wrong={
+        "the row of clerk only": "Which rows may look at the row of clerk?",
+        "all rows": "What does the mask hide from the rows before clerk?",
+    },
+    otherwise="Which rows may look at the row of clerk, and which may not?",
+    hints=("The mask of chapter 06 lets a row look at itself and backward.",),
 )
 
 _HOOK_SAYS = {
@@ -1721,4 +1890,4 @@ _LATEST = Question(
     hints=("With 3 tokens: 1, 2, 3, and then?",),
 )
 
-QUESTIONS: tuple[Question, ...] = (_PIECES, _HOOK, _OFF_SWAP, _FERRYMAN, _TEXTS, _LATEST)
+QUESTIONS: tuple[Question, ...] = (_PIECES, _SWAP, _HOOK, _OFF_SWAP, _FERRYMAN, _TEXTS, _LATEST)

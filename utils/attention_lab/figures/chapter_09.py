@@ -147,6 +147,18 @@ def blocks_off(model: Any, blocks: Iterable[int]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def biases_only(model: Any) -> Iterator[None]:
+    """Inside it, attention adds the bias of its last projection to every row, and nothing else."""
+    from attention_lab.models.anatomy import anatomy
+
+    with ExitStack() as hooks:
+        for block in anatomy(model).blocks:
+            hook = block.projection.register_forward_hook(lambda m, inputs, output: m.bias.expand_as(output))
+            hooks.callback(hook.remove)
+        yield
+
+
 def moved_by_each(model: Any, ids: Tensor, others: Tensor) -> Array:
     """How far each row moves when one token is swapped: (T, T), entry [i, j] for row i and a swapped token j.
 
@@ -182,9 +194,10 @@ def new_gpt2() -> Any:
 
 @dataclass(frozen=True)
 class Swaps:
-    """What `swap_chart` draws: (T, T) moves, and the next words' probabilities of two texts by word, (2,) each."""
+    """What `swap_chart` draws: (T, T) moves; of two texts the likeliest next words, and probabilities by word, (2,)."""
 
     moved: Array
+    likeliest: tuple[str, ...]
     said: dict[str, Array]
 
 
@@ -195,7 +208,8 @@ def swaps(loaded: Loaded, ids: Tensor, others: Tensor, texts: Sequence[Tensor], 
     with torch.no_grad():
         shares = [loaded.model(text, use_cache=False).logits[0, -1].softmax(-1) for text in texts]
     said = {w: np.array([float(share[_number(loaded, w)]) for share in shares]) for w in words}
-    return Swaps(moved_by_each(loaded.model, ids, others), said)
+    likeliest = tuple(loaded.text([int(share.argmax())]) for share in shares)
+    return Swaps(moved_by_each(loaded.model, ids, others), likeliest, said)
 
 
 def swap_chart(
@@ -215,18 +229,21 @@ def swap_chart(
         rows = [tokens[i] for i in np.flatnonzero(np.asarray(moved)[:, place] > 0).tolist()]
         return f"{keys[place]} moves {_listed(rows)}"
 
-    def said(data: dict[str, Array]) -> str:
-        best = [max(words, key=lambda w, i=i: float(np.asarray(data[w])[i])) for i in range(len(texts))]  # type: ignore[misc]
-        return "; ".join(f"{text}: {word}" for text, word in zip(texts, best, strict=True))
+    said = [""]  # the title of the bars, made anew with each picture
 
     drawn = side_by_side(
         heat_map(tokens, keys, title, axes=("row after the last block", "word that is swapped")),
-        bar_chart(said, "text", "probability of the next word", texts, words, y_range=(0, 1.1)),
+        bar_chart(lambda data: said[0], "text", "probability of the next word", texts, words, y_range=(0, 1.1)),
     )
 
     def chart(figure: Figure) -> Callable[[Swaps], str]:
-        update = drawn(figure)
-        return lambda data: update((data.moved, data.said))
+        draw = drawn(figure)
+
+        def update(data: Swaps) -> str:
+            said[0] = "; ".join(f"{text}: {word}" for text, word in zip(texts, data.likeliest, strict=True))
+            return draw((data.moved, data.said))
+
+        return update
 
     return chart
 
@@ -376,7 +393,8 @@ def map_chart(following: Array, names: Sequence[str]) -> Chart:
             ax.annotate(names[token], xy(token), textcoords="offset points", color=INK, zorder=4, **style)
         (walk_line,) = ax.plot([], [], color="#c05a00", linewidth=2.4, marker="o", markersize=4.5, zorder=3)
         note = ax.annotate("", (0, 0), (0, 5), textcoords="offset points", ha="center", va="bottom", fontsize=9,
-                           fontweight="bold", color="#8a3f00", zorder=5)  # fmt: skip
+                           fontweight="bold", color="#8a3f00", zorder=5,
+                           bbox={"fc": "white", "ec": "none", "pad": 0.8})  # fmt: skip
         title = ax.set_title("", fontsize=10.5, color=INK, loc="left")
         on, off = colormaps["viridis"](0.25), (0.8, 0.82, 0.86, 1.0)
 
@@ -389,7 +407,7 @@ def map_chart(following: Array, names: Sequence[str]) -> Chart:
             note.xy = xy(start)
             said = f"After {n} steps {len(left)} of {len(following)} tokens are possible"
             title.set_text(said)
-            return f"{said}. The walk: {' '.join(names[token] for token in walk)}. {describe_loops(following, names)}"
+            return f"{said}. The walk: {' → '.join(names[token] for token in walk)}. {describe_loops(following, names)}"
 
         return update
 
@@ -410,7 +428,7 @@ def _draw_loop(ax: Axes, spots: Sequence[tuple[float, float]]) -> None:
 def describe_loops(following: Array, names: Sequence[str]) -> str:
     """All loops of the map following (V,), with their tokens and how many of all tokens end there."""
     said = [
-        f"{' '.join(names[t] for t in loop.tokens)} ({loop.basin} of {len(following)} tokens end there)"
+        f"{' → '.join(names[t] for t in loop.tokens)} ({loop.basin} of {len(following)} tokens end there)"
         for loop in loops(following)
     ]
     return f"{len(said)} loop{'s' if len(said) > 1 else ''}: {'; '.join(said)}."
