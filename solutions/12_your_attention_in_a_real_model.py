@@ -431,7 +431,8 @@ else:
 # - **C27** It is the real thing: your function, in every block of a pretrained model, gives its logits and its text
 #   (*In every block*), with your cache too (*With your cache*), and in any model of the class (*In other models*).
 #
-# That was the last of 27. Each was shown by a cell; the table is read from the notebooks as they are now.
+# That was the last of 27. Each was shown by a cell; the table is read from the notebooks as they are now. A link opens
+# the chapter, and goes to the cell when the chapter is open already.
 
 # %%
 table()

@@ -180,6 +180,20 @@ def test_a_models_logits_are_its_own_with_your_attention_and_afterwards(answers)
     assert model.config.use_cache and all("forward" not in vars(block.attn) for block in model.transformer.h)
 
 
+def test_every_block_hands_over_its_own_weights_and_its_own_cache():
+    model, handed = tiny_gpt2(layers=3), []
+
+    def attention(x, *given):
+        handed.append(given)
+        return 0 * x
+
+    with attention_replaced(model, attention, caches=["first", "second", "third"]):
+        own_logits(model)
+    assert [given[-1] for given in handed] == ["first", "second", "third"]
+    for given, block in zip(handed, model.transformer.h, strict=True):
+        assert given[0] is block.attn.c_attn.weight and given[2] is block.attn.c_proj.weight and given[4] == 2
+
+
 def test_a_models_own_attention_comes_back_when_an_exception_leaves_the_block():
     model = tiny_gpt2()
     before = own_logits(model)
