@@ -138,8 +138,8 @@ def test_a_card_writes_the_calls_of_a_schedule():
     exercise = exercises()["KVCache"]
     case = next(c for c in exercise.cases(np.random.default_rng(0)) if c.args[-1] == (2, 0, 1))
     lines = call_text(exercise, case).splitlines()
-    assert lines[0].startswith("cache = KVCache()   # ")
-    assert lines[1:4] == ["cache.append(k[:, :, 0:2], v[:, :, 0:2])", "cache.reset()", "cache.append(k[:, :, 2:3], v[:, :, 2:3])"]  # fmt: skip  # noqa: E501
+    assert lines[:2] == ["# two rows, a reset, one row", "cache = KVCache()"]
+    assert lines[2:5] == ["cache.append(k[:, :, 0:2], v[:, :, 0:2])", "cache.reset()", "cache.append(k[:, :, 2:3], v[:, :, 2:3])"]  # fmt: skip  # noqa: E501
 
 
 @pytest.mark.parametrize("name", list(REFERENCE))

@@ -420,12 +420,13 @@ def _index_text(index: np.ndarray) -> str:
 def call_text(exercise: Exercise, case: Case) -> str:
     """The call of a case, with its small arguments written out: "embed(ids=[0 2], table=[[…]])"."""
     names = parameter_names(exercise.reference, len(case.args))
-    calls = [f"{exercise.name}({', '.join(names)})"]
     if case.script in probes.TEXTS:
         calls, names = probes.TEXTS[case.script](exercise.name, case.args)
+        calls = [f"# {case.note}", *calls] if case.note else calls
+    else:
+        calls = [f"{exercise.name}({', '.join(names)})" + (f"   # {case.note}" if case.note else "")]
     lines = [f"{n} = {_argument_text(a, 4 + len(n))}" for n, a in zip(names, case.args, strict=False)]
-    note = f"   # {case.note}" if case.note else ""
-    return "\n".join([calls[0] + note, *calls[1:], *(f"  {line}" for line in lines)])
+    return "\n".join([*calls, *(f"  {line}" for line in lines)])
 
 
 def _argument_text(value: Any, indent: int) -> str:

@@ -318,5 +318,5 @@ def bytes_chart() -> Chart:
 
 def _bytes_title(data: Mapping[str, float]) -> str:
     share = data[AS_IS] / data[WEIGHTS]
-    times = f"{share:,.0f}" if share >= 10 else f"{share:.2g}"
+    times = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"
     return f"The cache holds {size_text(data[AS_IS])}: {times} times as much as the weights"

@@ -167,7 +167,17 @@ def lengths(candidate: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _new(candidate: Callable[..., Any], k: Tensor, v: Tensor) -> Any:
     """A new cache; None when it is seen that caches of the candidate share what they hold."""
-    sizes = [_size(candidate().append(k[:, :, :1].clone(), v[:, :, :1].clone())) for _ in range(2)]
+
+    def size_of_one_row(cache: Any) -> int:
+        return _size(cache.append(k[:, :, :1].clone(), v[:, :, :1].clone()))
+
+    try:
+        sizes = [size_of_one_row(candidate()) for _ in range(2)]
+    except RuntimeError:  # rows of another shape, from a cache before, which a reset takes away
+        emptied = candidate()
+        emptied.reset()
+        size_of_one_row(emptied)
+        return None
     return None if sizes[1] > sizes[0] else candidate()
 
 
