@@ -142,6 +142,8 @@ PACKINGS: dict[str, Callable[[Tensor, int], tuple[Tensor, ...]]] = {
     "keys as queries": _ordered(1, 1, 2),
     "head by head": _head_by_head,
     "every third": _every_third,
+    "texts": lambda packed, heads: packed.chunk(3),
+    "words": lambda packed, heads: packed.chunk(3, dim=1),
 }
 
 #: What is added after the first matrix.
@@ -690,6 +692,18 @@ _SHARED = [
     ),
     switched(
         "every_third", "You take every third column: q, k, v, q, k, v, and so on.", _COLUMNS, packing="every third"
+    ),
+    switched(
+        "texts_cut_in_three",
+        "You cut the texts in three, not the columns: chunk takes the first axis unless told otherwise.",
+        "Which axis of (B, T, 3d) holds the three views?",
+        packing="texts",
+    ),
+    switched(
+        "words_cut_in_three",
+        "You cut the words in three, not the columns.",
+        "Which axis of (B, T, 3d) holds the three views?",
+        packing="words",
     ),
     switched("c_attn_bias_forgotten", "The bias of c_attn is not used.", _UNUSED, in_bias="forgotten"),
     switched("c_attn_bias_twice", "The bias of c_attn is added twice.", "Where is it added?", in_bias="twice"),
