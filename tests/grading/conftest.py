@@ -12,7 +12,7 @@ from attention_lab.grading.workers import Limits
 
 @pytest.fixture(scope="session")
 def marker() -> Iterator[Marker]:
-    found = Marker(seed=20_260_101, limits=Limits(seconds=2, memory=512, processor=60))
+    found = Marker(seed=20_260_101, limits=Limits(seconds=1, memory=512, processor=60))
     yield found
     found.close()
 

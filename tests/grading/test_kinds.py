@@ -210,9 +210,12 @@ assert not [n for n in names if n and n.startswith(("attention_lab.exercises.cha
     assert said["error"] == "", said
 
 
+TEXTS = ("x = 1", "import torch", 'lab = load("lab")', "import math", "json.load(open(path))")
+
+
 def test_only_those_who_need_models_wait_for_them(marker: Marker) -> None:
-    kinds = {text: kind_of("03", [text]) for text in ("x = 1", "import torch", 'lab = load("lab")', "import math")}
-    assert list(kinds.values()) == ["numpy", "torch", "transformers", "numpy"]
+    kinds = {text: kind_of("03", [text]) for text in TEXTS}
+    assert list(kinds.values()) == ["numpy", "torch", "transformers", "numpy", "numpy"]
     assert kind_of("06", []) == "torch"
     own = 'lab = load("lab")\nanswer("03_hot", float(lab.model(lab.encode("the boat")).logits.shape[1]))\n'
     submission = made("03", before=("from attention_lab.models import load\n",), after=(own,))

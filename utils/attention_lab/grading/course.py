@@ -18,6 +18,11 @@ from attention_lab.grading.sandboxed.reading import Reading, read
 
 def normal(source: str) -> str:
     """A cell's text without what editors change: line ends, blanks at line ends, empty lines around it."""
+    return _normal(source) if len(source) <= 4_000 else _normal.__wrapped__(source)
+
+
+@functools.lru_cache(maxsize=2048)
+def _normal(source: str) -> str:
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 

@@ -36,6 +36,8 @@ _MOST_NUMBERS, _LARGEST_NUMBER = 2048, 2048
 _MOST_TOLD = 1_000_000
 #: The most objects of right classes that one worker may have, and the most calls of their parts.
 _MOST_OBJECTS, _MOST_USES = 200, 1_000
+#: Texts up to this length are remembered, since many submissions hold the same.
+_SHORT = 4_000
 #: How many verdicts and right values are kept, for others who did the same.
 _KEPT = 5_000
 
@@ -89,8 +91,7 @@ class Cell:
 
 def told_chapter(texts: Iterable[str]) -> str:
     """The chapter whose exercises and questions most of the cells are about; "" when there is none."""
-    text = "\n".join(texts)
-    named = set(_DEFINED.findall(text)) | set(_ANSWERED.findall(text))
+    named = {name for text in texts for name in (_named(text) if len(text) <= _SHORT else _named.__wrapped__(text))}
     known = _chapters()
     votes = [known[name] for name in named if name in known]
     return max(sorted(set(votes)), key=votes.count) if votes else ""
@@ -98,6 +99,12 @@ def told_chapter(texts: Iterable[str]) -> str:
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _ANSWERED = re.compile(r"\banswer\(\s*[\"']([^\"'\n]{1,80})[\"']")
+
+
+@functools.lru_cache(maxsize=2048)
+def _named(text: str) -> tuple[str, ...]:
+    """Functions and classes that a text defines, and questions that it answers."""
+    return (*_DEFINED.findall(text), *_ANSWERED.findall(text))
 
 
 def _chapters() -> dict[str, str]:
@@ -231,7 +238,7 @@ def _inputs(number: str, seed: int) -> dict[str, Any]:
 
 #: What makes a cell need more than NumPy.
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-_MODELS = re.compile(r"^\s*(?:import|from)\s+transformers\b|\bload\(", re.MULTILINE)
+_MODELS = re.compile(r"^\s*(?:import|from)\s+transformers\b|(?<![\w.])load\(", re.MULTILINE)
 #: Names of `probes` behind which is a model of `transformers`.
 _MODEL_MAKERS = ("tiny_gpt2", "tiny_llama")
 

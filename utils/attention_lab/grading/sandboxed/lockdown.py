@@ -140,14 +140,24 @@ def _secret(path: str, hidden: Sequence[str]) -> bool:
     return ours or any(path == h or path.startswith(h + os.sep) for h in hidden)
 
 
+def _holds_secret(path: str, hidden: Sequence[str]) -> bool:
+    """Whether something in a folder stays out of reach: each rule costs every worker time, so few folders are split."""
+    if any(h.startswith(path + os.sep) for h in hidden):
+        return True
+    if os.path.basename(path) in ("site-packages", "dist-packages"):
+        try:
+            return any(_secret(os.path.join(path, name), hidden) for name in os.listdir(path))
+        except OSError:
+            return True
+    packages = (os.path.join(path, name) for name in ("site-packages", "dist-packages"))
+    return any(_holds_secret(folder, hidden) for folder in packages if os.path.isdir(folder))
+
+
 def _grant(ruleset_descriptor: int, path: str, hidden: Sequence[str], depth: int = 0) -> None:
     """Allow reading of a path; of a folder with something hidden in it, its other children one by one."""
     if _secret(path, hidden) or os.path.islink(path):
         return
-    packages = os.path.basename(path) in ("site-packages", "dist-packages")
-    inside = any(h.startswith(path + os.sep) for h in hidden)
-    holds_packages = os.path.isdir(os.path.join(path, "site-packages"))
-    if os.path.isdir(path) and (packages or inside or holds_packages) and depth < 12:
+    if os.path.isdir(path) and depth < 12 and _holds_secret(path, hidden):
         with contextlib.suppress(OSError):
             for child in os.scandir(path):
                 _grant(ruleset_descriptor, child.path, hidden, depth + 1)
@@ -166,7 +176,10 @@ def _grant(ruleset_descriptor: int, path: str, hidden: Sequence[str], depth: int
 
 @functools.cache
 def seccomp_program(machine: str) -> bytes:
-    """The seccomp program: what is listed is allowed, clone3 answers ENOSYS, all else EPERM."""
+    """The seccomp program: what is listed is allowed, clone3 answers ENOSYS, all else EPERM.
+
+    The kernel tries it with every number when it is put in force, so the list is searched as a tree.
+    """
 
     def step(code: int, jump_true: int, jump_false: int, value: int) -> bytes:
         return struct.pack("HBBI", code, jump_true, jump_false, value)
@@ -184,14 +197,12 @@ def seccomp_program(machine: str) -> bytes:
         step(equal, 0, 1, _IOCTL[machine]),
         step(give, 0, 0, _ERRNO | errno.EACCES),
     ]
-    for number in _ALLOWED[machine]:
-        program += [step(equal, 0, 1, number), step(give, 0, 0, _ALLOW)]
     program += [step(equal, 0, 2 + 2 * len(_FCNTL_COMMANDS), _FCNTL[machine]), step(load, 0, 0, 24)]
     for command in _FCNTL_COMMANDS:
         program += [step(equal, 0, 1, command), step(give, 0, 0, _ALLOW)]
     program += [step(give, 0, 0, _ERRNO | errno.EPERM)]
     program += [  # prlimit64 of one's own process alone: both halves of its first argument are zero
-        step(equal, 0, 5, _PRLIMIT[machine]),
+        step(equal, 0, 6, _PRLIMIT[machine]),
         step(load, 0, 0, 16),
         step(equal, 0, 3, 0),
         step(load, 0, 0, 20),
@@ -199,6 +210,18 @@ def seccomp_program(machine: str) -> bytes:
         step(give, 0, 0, _ALLOW),
         step(give, 0, 0, _ERRNO | errno.EPERM),
     ]
+    allowed = set(_ALLOWED[machine])
+    changes = [n for n in range(max(allowed) + 2) if n == 0 or (n in allowed) != (n - 1 in allowed)]
+
+    def search(first: int, last: int) -> list[bytes]:
+        """Which of the stretches `first` … `last` - 1 between two changes a number is in, and the answer."""
+        if last - first == 1:
+            return [step(give, 0, 0, _ALLOW if changes[first] in allowed else _ERRNO | errno.EPERM)]
+        middle = (first + last) // 2
+        below, above = search(first, middle), search(middle, last)
+        return [step(at_least, len(below), 0, changes[middle]), *below, *above]
+
+    program += search(0, len(changes))
     return b"".join(program)
 
 
@@ -212,13 +235,17 @@ def _seccomp() -> bool:
     return int(_libc().prctl(_PR_SET_SECCOMP, 2, header, 0, 0)) == 0
 
 
+def bound_capabilities() -> None:
+    """See to it that no process forked from now on can get capabilities back."""
+    if _LINUX:
+        for capability in range(64):  # those that exist
+            if _libc().prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+                break
+
+
 def _drop_capabilities() -> bool:
-    libc = _libc()
-    for capability in range(64):  # those that exist
-        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
-            break
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
-    return int(libc.capset(header, nothing)) == 0
+    return int(_libc().capset(header, nothing)) == 0
 
 
 # --- all of it ---------------------------------------------------------------------------------------------
@@ -236,10 +263,12 @@ def _limit(name: str, value: int) -> None:
     kind = getattr(resource, name, None)
     if kind is None:
         return
-    hard = resource.getrlimit(kind)[1]
-    bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(kind, (bound, bound))
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (OSError, ValueError):  # a lower one is in force
+        hard = resource.getrlimit(kind)[1]
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (min(value, hard), min(value, hard)))
 
 
 def address_space() -> int:

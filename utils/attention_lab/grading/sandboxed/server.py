@@ -81,6 +81,7 @@ def _prepare(settings: dict[str, Any], loaded: dict[str, ModuleType]) -> tuple[A
     hidden = [Path(path) for path in settings["hidden"]]
     sys.path[:] = [p for p in sys.path if p != str(Path(__file__).parent)]
     ruleset = child.lockdown.ruleset(child.lockdown.readable_folders(), hidden)
+    child.lockdown.bound_capabilities()
     return child, ruleset, (answers, child.prepare(answers))
 
 
