@@ -36,7 +36,15 @@ chart = line_chart("Decay", "x", "y", ["a"], y_range=(0, 1))
 x, rates = np.arange(9), Slider("rate", 0.1, 0.9, 0.1, step=0.1)
 explore(lambda rate: {"a": (x, np.exp(-rate * x))}, [rates], FigureView(chart))
 """
-MORE = [VIEWER, STEPS, HEAD, FIGURE, VIEWER, HEAD]  # with the four above it: ten views
+SIZES = """\
+from attention_lab.widgets import Choice, PatternData
+def of_size(words):
+    names = words.split()
+    return PatternData(np.eye(len(names)), f"{len(names)} words.", queries=names, keys=names)
+view = PatternView(["a", "boat"], ["a", "boat"], "Sizes", walk=True)
+explore(of_size, [Choice("words", ["a boat", "a boat left again"], "a boat")], view)
+"""
+MORE = [VIEWER, STEPS, HEAD, FIGURE, VIEWER, SIZES]  # with the four above it: ten views
 TOKENS = "the boat left the bank and the clerk saw the boat again".split()
 PATTERNS = np.random.default_rng(0).dirichlet(np.ones(12), size=(3, 4, 12))
 Q, K, V = rows() @ W_Q, rows() @ W_K, rows() @ W_V
@@ -161,6 +169,16 @@ def test_the_viewers_switches(book):
     entropy = -(seen * np.log2(np.where(seen > 0, seen, 1))).sum(-1)
     bits = cell.locator(".al-spreads text").all_text_contents()[1:]
     assert np.allclose(list(map(float, bits)), entropy, atol=0.051)
+
+
+def test_another_number_of_words_is_another_map(book):
+    cell = book.cell(10)
+    for words in ("a boat left again", "a boat"):
+        cell.get_by_label("words", exact=True).select_option(label=words)
+        cell.locator(".al-said", has_text=f"{len(words.split())} words.").wait_for()
+        assert numbers(cell) == np.eye(len(words.split())).ravel().tolist()
+        last = words.split()[-1]
+        assert cell.locator(".al-row-said").inner_text() == f"{last} looks at {last} 1.00."
 
 
 def test_a_head_is_gone_through_step_by_step(book):

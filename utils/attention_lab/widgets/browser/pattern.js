@@ -17,21 +17,36 @@ const ROW_BARS = 56;
 
 export function patternView(spec) {
   let answered = "";
-  // One sentence is enough where the view's own says the same.
-  const map = drawMap(spec, () => (map.said.hidden = map.said.textContent === answered));
+  let map = draw(spec.queries, spec.keys);
   const title = spec.title ? [make("p", { className: "al-title" }, [spec.title])] : [];
-  const node = make("div", { className: "al-pattern" }, [...title, map.node]);
-  if (spec.walk) node.append(map.said);
+  const node = make("div", { className: "al-pattern" }, [...title, map.node, ...(spec.walk ? [map.said] : [])]);
+
+  function draw(queries, keys) {
+    // One sentence is enough where the view's own says the same.
+    const drawn = drawMap({ ...spec, queries, keys }, () => (drawn.said.hidden = drawn.said.textContent === answered));
+    return drawn;
+  }
+
+  // Another number of words is another map.
+  function mapFor(queries, keys) {
+    if (map.fits(queries, keys)) return map;
+    const next = draw(queries, keys);
+    map.node.replaceWith(next.node);
+    if (spec.walk) map.said.replaceWith(next.said);
+    return (map = next);
+  }
+
   return {
     node,
     paint(answer) {
       answered = answer.text;
-      const values = answer.values ?? new Float32Array(copyBytes(answer.content));
-      map.paint(values, answer.detail.queries ?? spec.queries, answer.detail.keys ?? spec.keys);
-      map.bars(answer.detail.bars);
-      if (spec.walk && answer.detail.row !== undefined) map.select(answer.detail.row, null);
-      if (!spec.walk) map.node.setAttribute("aria-label", [spec.title, answer.text].filter(Boolean).join(". "));
-      map.node.dataset.number = answer.number;
+      const [queries, keys] = [answer.detail.queries ?? spec.queries, answer.detail.keys ?? spec.keys];
+      const { node: stage, paint, bars, select } = mapFor(queries, keys);
+      paint(answer.values ?? new Float32Array(copyBytes(answer.content)), queries, keys);
+      bars(answer.detail.bars);
+      if (spec.walk && answer.detail.row !== undefined) select(answer.detail.row, null);
+      if (!spec.walk) stage.setAttribute("aria-label", [spec.title, answer.text].filter(Boolean).join(". "));
+      stage.dataset.number = answer.number;
     },
   };
 }
@@ -66,6 +81,7 @@ export function drawMap(spec, onSelect = () => {}) {
     node: stage,
     said,
     select,
+    fits: (queries, keys) => queries.length === plan.rows && keys.length === plan.columns,
     chosen: () => chosen,
     weights,
     paint(next, queries, keys, hidden = () => false) {
