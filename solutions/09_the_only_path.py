@@ -406,7 +406,7 @@ explore(lambda word, steps: (names.index(word), steps), controls, FigureView(cha
 # Whatever you say, this model ends with *the horse hid .*, for ever. A function on finitely many tokens has to: sooner
 # or later a token comes back, and from there everything does.
 #
-# And the real one:
+# And a real one, trained on real text, a Llama of 30 blocks. Compare its two texts:
 
 # %%
 if present("smollm2"):
@@ -414,10 +414,11 @@ if present("smollm2"):
     text = "The river bank was muddy so we walked to the"
     one, other = real.encode(text), real.encode(text.replace("river", "old"))
     print(f"tokens: {one.shape[1]}, {other.shape[1]}; on: last row moves by {moved(real.model, one, other)[-1]:.2f}")
-    print("on: ", real.text(greedy_decode(real.model, one, 30)))
+    on = greedy_decode(real.model, one, 40)  # half a minute
+    print("on: ", real.text(on), "loop:", find_cycle(on[0]))
     with attention_off(real.model):
-        print("off: bit-identical", torch.equal(last_row(real.model, one), last_row(real.model, other)))
-        off = greedy_decode(real.model, one, 30)
+        print("off: the same bit for bit:", torch.equal(last_row(real.model, one), last_row(real.model, other)))
+        off = greedy_decode(real.model, one, 40)
     print("off:", real.text(off), "loop:", find_cycle(off[0]))
 else:
     print("SmolLM2 is not on this machine. `python course.py models add smollm2` fetches it once (93 MB).")

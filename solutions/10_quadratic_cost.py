@@ -18,7 +18,7 @@
 #
 # - **At its end** you can say what a text costs before anything is computed, where the quadratic part begins to
 #   matter, and do attention in blocks with a running softmax.
-# - **Time:** 40 minutes.
+# - **Time:** 50 minutes.
 # - **You need:** chapters 04, 06 and 07; logarithms.
 # - **Letters:** B texts, T rows that ask, S rows that are asked, H heads, d width of a row, d_k width of a query or
 #   key, d_v width of a value, n words in a text.
@@ -134,8 +134,8 @@ for name, shape in charts.SHAPES.items():
 picture(charts.share_chart(), charts.shares([2**i for i in range(4, 16)]), size=(7.2, 3.8))
 
 # %% [markdown]
-# With GPT-2's shape a word costs 24 d² in projections and MLP and 4 n d in attention: equal at n = 6 d = 4608, far
-# beyond its context. (Count only what the mask lets through, and it is 12 d.) The quadratic part is there from the
+# With GPT-2's shape a word costs 24 d² in projections and MLP (4 d² and 8 d² weights, two operations each), and 4 n d in
+# attention: equal at n = 6 d = 4608, far beyond its context. (Count only what the mask lets through, and it is 12 d.) The quadratic part is there from the
 # first word on, and small until n comes near the width.
 #
 # ## Bytes
@@ -303,7 +303,7 @@ print(f"mean of three blocks: {sum(halves) / 3:.3f}")
 #
 # The mean of the blocks is 0.321 where 0.355 is right. Now for all queries: `block` keys at a time, the last block
 # perhaps shorter. Exactly full attention, without a mask, for scores of any size. The check looks at every tensor you
-# make: none with more than T × `block` numbers, and nothing kept for each block.
+# make: none with more than T × `block` numbers (q, k and v have fewer there), and nothing kept for each block.
 
 
 # %%

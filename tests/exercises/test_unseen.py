@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exercises import answers_05_to_08
+from tests.exercises import answers_05_to_08, answers_09_10
 
 from attention_lab.checking.judging import find, judge
 
@@ -1352,8 +1352,8 @@ return np.column_stack([(f(np.where(np.arange(T)[:, None] == j, x + nudge, x)) !
 """
 
 
-WRONG |= answers_05_to_08.WRONG
-RIGHT |= answers_05_to_08.RIGHT
+WRONG |= answers_05_to_08.WRONG | answers_09_10.WRONG
+RIGHT |= answers_05_to_08.RIGHT | answers_09_10.RIGHT
 
 
 def answers(text: str) -> Iterator[tuple[str, str, str]]:

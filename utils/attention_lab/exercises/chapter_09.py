@@ -782,31 +782,54 @@ def _off_cases(rng: np.random.Generator) -> list[Case]:
     ]
 
 
+#: Seeds of models, and texts for them, for which it counts which tokens are read and whose logits: each way to write
+#: from n tokens on gives another text, and a token comes again before the end. Found by trying; such are rare.
+LIVELY: dict[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    "gpt2": (
+        (724, (6, 4, 7)),
+        (345, (0, 5, 6)),
+        (157, (9, 5, 7)),
+        (538, (0, 2, 4)),
+        (529, (7, 1, 6)),
+        (64, (5, 8, 6)),
+        (19, (2, 1, 9)),
+        (164, (0, 1, 9)),
+        (730, (1, 8, 9)),
+        (737, (3, 4, 1)),
+        (308, (6, 4, 8)),
+        (468, (6, 5, 8)),
+    ),
+    "llama": (
+        (505, (0, 3)),
+        (375, (6, 9)),
+        (303, (5, 8)),
+        (760, (0, 6)),
+        (735, (4, 3)),
+        (149, (3, 8)),
+        (441, (9, 2)),
+        (358, (1, 7)),
+        (899, (4, 2)),
+        (783, (10, 0)),
+        (152, (4, 5)),
+        (100, (8, 5)),
+    ),
+}
+
+
 def _greedy_cases(rng: np.random.Generator) -> list[Case]:
+    def lively(kind: str, n: int) -> tuple[Fn, np.ndarray, int]:
+        seed, ids = LIVELY[kind][int(rng.integers(len(LIVELY[kind])))]
+        return one_block(kind, seed), np.array([ids], dtype=np.int64), n
+
+    def one_block(kind: str, seed: int) -> Fn:
+        return Fn(f"tiny_{kind}", {"seed": seed, "layers": 1, "vocabulary": 11})
+
     return [
-        Case(_lively(rng, "gpt2", 3, 4)),
-        Case(_lively(rng, "llama", 2, 5), "a Llama"),
-        Case(_lively(rng, "gpt2", 4, 0), "no new token"),
-        Case(_lively(rng, "llama", 1, 3), "a prompt of one token"),
+        Case(lively("gpt2", 4)),
+        Case(lively("llama", 5), "a Llama"),
+        Case((one_block("gpt2", int(rng.integers(1000))), _text(rng, 4, 11), 0), "no new token"),
+        Case((one_block("llama", int(rng.integers(1000))), _text(rng, 1, 11), 3), "a prompt of one token"),
     ]
-
-
-def _lively(rng: np.random.Generator, kind: str, T: int, n: int) -> tuple[Fn, np.ndarray, int]:
-    """A model, a text and n for which it counts which tokens are read and whose logits; a token comes again early."""
-    import torch
-
-    from attention_lab import probes
-
-    while True:
-        case = Fn(f"tiny_{kind}", {"seed": int(rng.integers(1000)), "layers": 1, "vocabulary": 11})
-        model, ids = probes.made(case.name, dict(case.params)), _text(rng, T, 11)
-        if T == 1 or n == 0:
-            return case, ids, n
-        ways: list[dict[str, str]] = [{"row": row} for row in _ROWS]
-        ways += [{"given": given} for given in _GIVEN if T > 2 and given != "right"]
-        texts = [tuple(_greedy_template(model, torch.from_numpy(ids), n, **way)[0].tolist()) for way in ways]
-        if len(set(texts)) == len(texts) and 3 <= len(set(texts[0][T:])) and len(set(texts[0][:-1])) < T + n - 1:
-            return case, ids, n
 
 
 def _cycle_cases(rng: np.random.Generator) -> list[Case]:

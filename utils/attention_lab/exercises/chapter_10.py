@@ -105,6 +105,10 @@ _MORE: dict[str, Callable[[int, int, int], Any]] = {
 }
 
 
+def _projections_only(T: int, d: int, n_heads: int) -> int:
+    return 8 * T * d * d
+
+
 def _one_product_per_head(T: int, d: int, n_heads: int) -> int:
     return 2 * T * T * d + 2 * T * T * (d // n_heads)
 
@@ -134,6 +138,7 @@ _NUMBERS: dict[str, Callable[[int, int, int], Any]] = {
     "causal": lambda B, H, T: B * H * _triangle(T),
     "causal, not itself": lambda B, H, T: B * H * (_triangle(T) - T),
     "half": lambda B, H, T: B * H * T * T // 2,
+    "half as a float": lambda B, H, T: B * H * T * T / 2,
     "heads cut": lambda B, H, T: B * H * (T // H) ** 2,
     "divided by heads": lambda B, H, T: B * T * T // H,
     "divided by heads as a float": lambda B, H, T: B * T * T / H,
@@ -175,6 +180,14 @@ _UNITS: dict[str, Callable[[int, int], Any]] = {
 }
 
 
+def _half_of_the_bytes(B: int, H: int, T: int, bytes_per_number: int) -> int:
+    return B * H * T * T * bytes_per_number // 2
+
+
+def _bytes_divided_by_heads(B: int, H: int, T: int, bytes_per_number: int) -> int:
+    return B * T * T * bytes_per_number // H
+
+
 # --- the exponent, with switches -------------------------------------------------------------------------------------
 
 
@@ -196,6 +209,7 @@ _LOGS: dict[str, Callable[[np.ndarray, np.ndarray], Pair]] = {
     "plus one": lambda x, y: (np.log1p(x), np.log1p(y)),
     "two bases": lambda x, y: (np.log10(x), np.log(y)),
     "two bases, 2": lambda x, y: (np.log2(x), np.log(y)),
+    "two bases, 2 and 10": lambda x, y: (np.log2(x), np.log10(y)),
     "two bases, turned": lambda x, y: (np.log(x), np.log10(y)),
     "two bases, 2 turned": lambda x, y: (np.log(x), np.log2(y)),
     "roots": lambda x, y: (np.sqrt(x), np.sqrt(y)),
@@ -913,6 +927,12 @@ _FLOPS_MISTAKES = [
         _ONLY,
         more="projections, not doubled",
     ),
+    answered(
+        "projections_only",
+        "You count the four projections, and neither scores nor blend.",
+        "What becomes of the number when T is doubled and d stays?",
+        _projections_only,
+    ),
     switched("mlp_added", "Your number has the MLP in it, too.", _ONLY, more="MLP"),
     switched("layer_added", "You count the whole layer.", _ONLY, more="layer"),
     switched("scale_added", "You count the scaling of each score, or one exp, too.", _ONLY, more="scale"),
@@ -1005,6 +1025,16 @@ _BYTES_MISTAKES = [
         times="causal, not itself",
     ),
     switched("half", "You count half of the table.", _WHERE, times="half"),
+    switched("half_as_a_float", "You count half of the table, with a /.", _WHERE, times="half as a float"),
+    answered(
+        "half_of_the_bytes", "You halve the bytes, as if a mask made the table smaller.", _WHERE, _half_of_the_bytes
+    ),
+    answered(
+        "bytes_divided_by_heads",
+        "You divide the bytes by the heads: more heads would need less memory.",
+        "What did chapter 07 say of heads and the memory of their scores?",
+        _bytes_divided_by_heads,
+    ),
     switched(
         "words_shared_out",
         "You share out the words among the heads: heads share the width.",
@@ -1088,6 +1118,12 @@ _EXPONENT_MISTAKES = [
         "Your two logarithms have different bases: 2 for the sizes, e for the costs.",
         "Which bases cancel in a slope, and when?",
         logs="two bases, 2",
+    ),
+    switched(
+        "two_bases_2_and_10",
+        "Your two logarithms have different bases: 2 for the sizes, 10 for the costs.",
+        "Which bases cancel in a slope, and when?",
+        logs="two bases, 2 and 10",
     ),
     switched(
         "two_bases_turned",
