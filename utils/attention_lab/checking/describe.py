@@ -472,7 +472,8 @@ def value_text(outcome: Outcome) -> str:
     if isinstance(value, Foreign):
         return value.text or value.type_name
     if isinstance(value, (tuple, list)):
-        return ", ".join(value_text(Outcome(value=v)) for v in value[:SHOWN]) + (", …" if len(value) > SHOWN else "")
+        parts = [value_text(Outcome(value=v)) for v in value[:SHOWN]] + (["…"] if len(value) > SHOWN else [])
+        return ("\n" if any("\n" in part for part in parts) else ", ").join(parts)
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
