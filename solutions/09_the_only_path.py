@@ -77,7 +77,8 @@ picture(side_by_side(chart, chart), [charts.said_so_far(lab, ids, words) for ids
 #
 # An instrument: the row of the last token after the final norm, from which the last matrix makes logits. It has to
 # work for GPT-2's class and for Llama's, which call their inner parts by different names. Called with
-# `output_hidden_states=True`, both hand out the rows before each block and, last of all, those after the final norm.
+# `output_hidden_states=True`, both give an output whose `.hidden_states` are the rows (1, T, d) before each block and,
+# last of all, those after the final norm.
 
 
 # %%
@@ -172,8 +173,12 @@ for name in dict(lab.model.named_modules()) | dict(tiny_llama().named_modules())
 #
 # ### Exercise: attention_off (12 min, difficulty 3)
 #
-# `model.named_modules()` gives every name with its module. Three things go wrong most often: another module is called
-# `c_proj`, too; a projection adds a bias, which has to go as well; and when an exception leaves the block, hooks stay.
+# `handle = module.register_forward_hook(hook)` sets a hook, called as `hook(module, inputs, output)`; `handle.remove()`
+# takes it away. Below `@contextmanager` what stands before the one `yield` runs when a `with` block begins, what
+# stands after it when the block ends. `model.named_modules()` gives every name with its module.
+#
+# Three things go wrong most often: another module is called `c_proj`, too; a projection adds a bias, which has to go as
+# well; and when an exception leaves the block, hooks stay.
 
 
 # %%
@@ -238,7 +243,7 @@ chart = charts.swap_chart(charts.named(lab, boat), lab.tokens(others), 2, ("boat
 explore(switched, switches, FigureView(chart, size=(11, 4.2)))
 
 # %% tags=["nbval-check-output"]
-for off in ((), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+for off in ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     with charts.blocks_off(lab.model, off):
         seen = charts.swaps(lab, boat, others, (boat, clerk), words)
     reach = int((seen.moved[-1] > 0).sum())
@@ -403,7 +408,7 @@ chart = charts.map_chart(maps["lab-no-positions"], names)
 explore(lambda word, steps: (names.index(word), steps), controls, FigureView(chart, size=(9.0, 6.6)))
 
 # %% [markdown]
-# Whatever you say, this model ends with *the horse hid .*, for ever. A function on finitely many tokens has to: sooner
+# Whatever you say, without attention this model ends in *the horse hid .*, for ever. A function on finitely many tokens has to: sooner
 # or later a token comes back, and from there everything does.
 #
 # And a real one, trained on real text, a Llama of 30 blocks. Compare its two texts:

@@ -132,6 +132,10 @@ def _of_model(model: Any, ids: Tensor) -> Tensor:
     return model.model(ids).last_hidden_state[0, -1]
 
 
+def _gpt2_norm_again(model: Any, ids: Tensor) -> Tensor:
+    return model.transformer.ln_f(_states(model, ids)[-1][0, -1])
+
+
 def _every_state(model: Any, ids: Tensor) -> Tensor:
     import torch
 
@@ -386,6 +390,45 @@ def _tensor_for_the_tuple(model: Any) -> Any:
     return _leaves_well(_attention_modules(model), lambda module, inputs, output: torch.zeros_like(output[0]))
 
 
+def _tensor_where_names_end_in_attn(model: Any) -> Any:
+    import torch
+
+    return _leaves_well(_named("attn")(model), lambda module, inputs, output: torch.zeros_like(output[0]))
+
+
+def _tuple_where_names_end_in_attn(model: Any) -> Any:
+    hooked = _named("attn")(model)
+    return _leaves_well(hooked, lambda module, inputs, output: (output[0] * 0, *output[1:]))
+
+
+@contextmanager
+def _all_in_the_loop(model: Any) -> Iterator[None]:
+    for module in _projections(model):
+        handle = module.register_forward_hook(_zeros)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+
+@contextmanager
+def _forward_deleted(model: Any) -> Iterator[None]:
+    """Right for one block; an inner one deletes what the outer one has set."""
+    changed = _projections(model)
+    for module in changed:
+        module.forward = lambda x, forward=module.forward: forward(x) * 0
+    try:
+        yield
+    finally:
+        for module in changed:
+            del module.forward
+
+
+@contextmanager  # type: ignore[arg-type]
+def _handles_returned(model: Any) -> list[Any]:
+    return _hooked(_projections(model), _zeros)
+
+
 def _tuple_times_zero(model: Any) -> Any:
     return _leaves_well(_attention_modules(model), lambda module, inputs, output: output * 0)
 
@@ -533,6 +576,19 @@ def _greedy_template(
 def _in_one_go(model: Any, ids: Tensor, n: int) -> Tensor:
     """One call, and the last n of its guesses."""
     return _cat([ids, model(ids).logits.argmax(-1)[:, -n:]])
+
+
+def _best_at_once(model: Any, ids: Tensor, n: int) -> Tensor:
+    return _cat([ids, model(ids).logits[:, -1].topk(n).indices])
+
+
+def _newest_after_the_first_turn(model: Any, ids: Tensor, n: int) -> Tensor:
+    """As with a cache, but without one."""
+    read = ids
+    for _ in range(n):
+        read = model(read).logits[:, -1].argmax(-1, keepdim=True)
+        ids = _cat([ids, read])
+    return ids
 
 
 def _all_guesses(model: Any, ids: Tensor, n: int) -> Tensor:
@@ -734,6 +790,67 @@ def _earliest_start_first(ids: Tensor) -> Any:
             if tokens[start + period :] == tokens[start:-period]:
                 return start, period
     return None
+
+
+def _anywhere_shortest_first(ids: Tensor) -> Any:
+    """Two equal turns, the shortest first, wherever they stand."""
+    tokens = ids.tolist()
+    for period in range(1, len(tokens) // 2 + 1):
+        for start in range(len(tokens) - 2 * period + 1):
+            if tokens[start : start + period] == tokens[start + period : start + 2 * period]:
+                return start, period
+    return None
+
+
+def _less_than_two_turns(ids: Tensor) -> Any:
+    """The earliest place from which tokens agree with later ones to the end, were it one token only."""
+    tokens = ids.tolist()
+    for start in range(len(tokens)):
+        for period in range(1, len(tokens) - start):
+            if tokens[start + period :] == tokens[start:-period]:
+                return start, period
+    return None
+
+
+def _last_token_and_back(ids: Tensor) -> Any:
+    tokens = ids.tolist()
+    for period in range(1, len(tokens)):
+        if tokens[-1] == tokens[-1 - period]:
+            start = len(tokens) - 1 - period
+            while start and tokens[start - 1] == tokens[start - 1 + period]:
+                start -= 1
+            return start, period
+    return None
+
+
+def _round_the_front(ids: Tensor) -> Any:
+    """Going back does not stop at 0: index -1 is the last token."""
+    tokens = ids.tolist()
+    T = len(tokens)
+    for period in range(1, T // 2 + 1):
+        if tokens[T - period :] == tokens[T - 2 * period : T - period]:
+            start = T - 2 * period
+            while tokens[start - 1] == tokens[start - 1 + period]:
+                start -= 1
+            return start, period
+    return None
+
+
+def _back_to_1(ids: Tensor) -> Any:
+    tokens = ids.tolist()
+    T = len(tokens)
+    for period in range(1, T // 2 + 1):
+        if tokens[T - period :] == tokens[T - 2 * period : T - period]:
+            start = T - 2 * period
+            while start > 1 and tokens[start - 1] == tokens[start - 1 + period]:
+                start -= 1
+            return start, period
+    return None
+
+
+def _last_turn_itself(ids: Tensor) -> Any:
+    found = _find_cycle(ids)
+    return ids.tolist()[-found[1] :] if found else None
 
 
 def _tensors_in_an_if(ids: Tensor) -> Any:
@@ -942,6 +1059,12 @@ _ROW_MISTAKES = [
     ),
     switched(
         "before_the_norm", "Your row is the one that goes into the final norm.", _WHICH_STATE, read="before the norm"
+    ),
+    answered(
+        "gpt2_norm_again",
+        "You apply GPT-2's norm to a row that has left it, and Llama's class has no module of that name.",
+        _WHICH_STATE,
+        _gpt2_norm_again,
     ),
     switched("normed_twice", "Your row has gone through the final norm twice.", _WHICH_STATE, read="normed twice"),
     switched(
@@ -1194,6 +1317,36 @@ _OFF_MISTAKES = [
         _tuple_to_zeros_like,
     ),
     answered(
+        "names_that_end_in_attn",
+        "Some of your hooked names end in attn, and so does c_attn, which makes q, k and v and returns a tensor.",
+        "Which names of both classes does your test let through? Print them.",
+        _tensor_where_names_end_in_attn,
+    ),
+    answered(
+        "names_that_end_in_attn_and_tuples",
+        "Your hook makes a tuple, and c_attn, whose name ends in attn, too, has to return a tensor.",
+        "Which names of both classes does your test let through? Print them.",
+        _tuple_where_names_end_in_attn,
+    ),
+    answered(
+        "all_in_the_loop",
+        "Your try and its yield stand in a loop: only one module is hooked when the with block runs.",
+        _MANAGER,
+        _all_in_the_loop,
+    ),
+    answered(
+        "forward_deleted",
+        "You delete the forward that you have set: inside another block that takes away the outer one's, too.",
+        "What was module.forward before your block began?",
+        _forward_deleted,
+    ),
+    answered(
+        "handles_returned",
+        "Your function returns a list of handles, and has no yield for the with block to run at.",
+        _MANAGER,
+        _handles_returned,
+    ),
+    answered(
         "tuple_times_zero",
         "Your hook sits on the attention module, which returns a tuple: times 0 it is an empty one.",
         _TUPLE,
@@ -1323,6 +1476,18 @@ _GREEDY_MISTAKES = [
         "You call the model once: its guesses for tokens that are there already are appended.",
         "What does the model say about the second new token before it has read the first?",
         _in_one_go,
+    ),
+    answered(
+        "best_at_once",
+        "You call the model once and append its n best guesses for one and the same place.",
+        "What does the model say about the second new token before it has read the first?",
+        _best_at_once,
+    ),
+    answered(
+        "newest_after_the_first_turn",
+        "Your model reads the prompt once, and from then on the newest token alone.",
+        _ALL_TOKENS,
+        _newest_after_the_first_turn,
     ),
     answered(
         "all_guesses",
@@ -1526,6 +1691,37 @@ _CYCLE_MISTAKES = [
         "Has a text got into a loop as soon as a word is said twice?",
         _first_token_again,
     ),
+    answered(
+        "anywhere_shortest_first",
+        "You take two equal turns wherever they stand, those with the shortest period first.",
+        _AT_THE_END,
+        _anywhere_shortest_first,
+    ),
+    answered(
+        "less_than_two_turns",
+        "From your start to the end tokens repeat, but you do not ask for two full turns.",
+        _TWO_TURNS,
+        _less_than_two_turns,
+    ),
+    answered(
+        "last_token_and_back",
+        "A last token that stood there before is enough for you: you go back from it, and do not ask for two turns.",
+        _TWO_TURNS,
+        _last_token_and_back,
+    ),
+    answered(
+        "round_the_front",
+        "Where a loop holds from token 0 on you go back further: index -1 is the last token.",
+        "At which start must you stop going back, whatever stands there?",
+        _round_the_front,
+    ),
+    answered(
+        "back_to_1",
+        "You go back to index 1 at most: whether token 0 is in the loop, too, is never asked.",
+        _GO_BACK,
+        _back_to_1,
+    ),
+    answered("last_turn_itself", "You hand back the tokens of the last turn.", _RETURN, _last_turn_itself),
     answered("anywhere", "You take the first two equal turns, wherever they stand.", _AT_THE_END, _anywhere),
     answered(
         "earliest_start_first",
