@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attention_lab.checking import judge
-from attention_lab.exercises import exercises
+from attention_lab.exercises import chapter_09, exercises
 from attention_lab.figures import chapter_09 as charts
 from attention_lab.figures import picture
 from attention_lab.models import load
@@ -67,6 +67,17 @@ def test_greedy_text_is_that_of_generate(kind, seed):
     model = MODELS[kind](seed=seed)
     theirs = model.generate(IDS, attention_mask=torch.ones_like(IDS), max_new_tokens=9, do_sample=False, pad_token_id=0)
     assert torch.equal(REFERENCE["greedy_decode"](model, IDS, 9), theirs)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("gpt2", 4), ("llama", 5)])
+def test_in_the_texts_of_the_cases_it_counts_what_is_read_and_whose_logits(kind, n):
+    for seed, ids in chapter_09.LIVELY[kind]:
+        model, T = MODELS[kind](seed=seed, layers=1, vocabulary=11), len(ids)
+        ways = [{"row": row} for row in chapter_09._ROWS]
+        ways += [{"given": given} for given in chapter_09._GIVEN if T > 2 and given != "right"]
+        texts = [chapter_09._greedy_template(model, torch.tensor([ids]), n, **way)[0].tolist() for way in ways]
+        assert len({tuple(text) for text in texts}) == len(texts)
+        assert len(set(texts[0][T:])) >= 3 and len(set(texts[0][:-1])) < T + n - 1
 
 
 # --- loops ------------------------------------------------------------------------------------------------------------
