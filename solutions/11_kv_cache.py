@@ -384,8 +384,8 @@ for name, model in (("lab model", lab.model), ("tiny Llama", shared)):
     kept = model(torch.ones(5, 7, dtype=torch.long), use_cache=True).cache  # B = 5, T = 7
     formula = cache_bytes(sizes.layers, sizes.kv_heads, sizes.head_dim, 7, 5, 4)
     each = cache_bytes(sizes.layers, sizes.heads, sizes.head_dim, 7, 5, 4)
-    print(f"{name}, {sizes.heads} query heads, {sizes.kv_heads} KV heads: {formula // 35:,} bytes a token, {formula:,}")
-    print(f"  torch says {charts.kept_bytes(kept):,}; with a KV head for each query head it would be {each:,}")
+    print(f"{name}, {sizes.heads} query heads, {sizes.kv_heads} KV heads: {formula // 35:,} bytes a token")
+    print(f"  in all {formula:,}, torch says {charts.kept_bytes(kept):,}; a KV head for each query head: {each:,}")
 
 # %% [markdown]
 # The tiny Llama lets four query heads read one head of keys and values, and keeps a quarter. Most large models do that,
