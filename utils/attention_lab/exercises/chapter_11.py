@@ -285,6 +285,20 @@ class _FirstNotKept(_CacheTemplate):
         self._begun = False
 
 
+class _NeverBegins(_CacheTemplate):
+    """As long as nothing is kept, rows are handed back at once, and so nothing is ever kept."""
+
+    def append(self, k: Tensor, v: Tensor) -> Any:
+        return k.clone(), v.clone()
+
+
+class _LaterValuesAreKeys(_CacheTemplate):
+    """The first values are kept, and keys behind them."""
+
+    def append(self, k: Tensor, v: Tensor) -> Any:
+        return super().append(k, v if self.keys is None else k)
+
+
 class _OneForAll:
     """All caches keep their rows in the same lists, which every second new cache empties, lest they grow for ever."""
 
@@ -562,6 +576,38 @@ def _first_written_lost(model: Any, ids: Tensor, n: int) -> Tensor:
     return ids
 
 
+def _first_lost_and_one_less(model: Any, ids: Tensor, n: int) -> Tensor:
+    """The first token comes of the prompt and is not written; n - 1 more are."""
+    return _first_written_lost(model, ids, n - 1)
+
+
+def _every_row_s_token(model: Any, ids: Tensor, n: int) -> Tensor:
+    """Takes the best token of every row that the model was fed, those of the prompt too."""
+    import torch
+
+    new, cache = ids, None
+    for _ in range(n):
+        with torch.no_grad():
+            said = model(new, cache=cache, use_cache=True)
+        new, cache = said.logits.argmax(-1), said.cache
+        ids = torch.cat([ids, new], dim=1)
+    return ids
+
+
+def _prompt_in_bits(model: Any, ids: Tensor, n: int) -> Tensor:
+    """The prompt token by token, each with a new cache."""
+    import torch
+
+    with torch.no_grad():
+        for place in range(ids.shape[1]):
+            said = model(ids[:, place : place + 1], use_cache=True)
+        for _ in range(n):
+            new = said.logits[:, -1:].argmax(-1)
+            ids = torch.cat([ids, new], dim=1)
+            said = model(new, cache=said.cache, use_cache=True)
+    return ids
+
+
 #: The cache that `_from_the_request_before` shares among all requests.
 _LEFT: list[Any] = []
 
@@ -648,6 +694,14 @@ def _scores_too(layers: int, kv_heads: int, head_dim: int, tokens: int, batch: i
     return layers * kv_heads * batch * bytes_per_number * (2 * head_dim * tokens + tokens * tokens)
 
 
+def _width_shared_out(layers: int, kv_heads: int, head_dim: int, tokens: int, batch: int, bytes_per_number: int) -> int:
+    return 2 * layers * (head_dim // kv_heads) * tokens * batch * bytes_per_number
+
+
+def _texts_as_tokens(layers: int, kv_heads: int, head_dim: int, tokens: int, batch: int, bytes_per_number: int) -> int:
+    return 2 * layers * kv_heads * head_dim * (tokens + batch) * bytes_per_number
+
+
 def _repeat_template(x: Tensor, times: int, how: str = "right") -> Any:
     return _REPEATS[how](x, times)
 
@@ -669,6 +723,7 @@ _REPEATS: dict[str, Callable[[Tensor, int], Any]] = {
     "to so many": lambda x, times: x.repeat_interleave(max(1, times // x.shape[1]), dim=1)[:, :times],
     "one less": lambda x, times: x.repeat_interleave(max(1, times - 1), dim=1),
     "one more": lambda x, times: x.repeat_interleave(times + 1, dim=1),
+    "times the heads": lambda x, times: x.repeat_interleave(x.shape[1] * times, dim=1),
     "not at all": lambda x, times: x.clone(),
     "shares": lambda x, times: x.repeat_interleave(times, dim=1) / times,
     "zeros between": lambda x, times: _spread(x, times),
@@ -979,6 +1034,18 @@ _CACHE_MISTAKES = [
         "The rows of the first call are given back and not kept.",
         "What is there when the second call comes?",
         answer=_FirstNotKept,
+    ),
+    Mistake(
+        "never_begins",
+        "Each call gives its own rows back, and nothing is kept: your cache takes every call for the first.",
+        "What is there when the second call comes?",
+        answer=_NeverBegins,
+    ),
+    Mistake(
+        "later_values_are_keys",
+        "Your first values are kept, and from the second call on keys are joined to them.",
+        "What is kept of v in the second call?",
+        answer=_LaterValuesAreKeys,
     ),
 ]
 
@@ -1338,6 +1405,24 @@ _GREEDY_MISTAKES = [
         answer=_first_written_lost,
     ),
     Mistake(
+        "first_lost_and_one_less",
+        "The first new token is fed and never written down: one token too few comes back.",
+        "Which token is taken from what the model says of the prompt?",
+        answer=_first_lost_and_one_less,
+    ),
+    Mistake(
+        "every_row_s_token",
+        "A token is taken from every row of the first pass, not from the last row only.",
+        "Which row of the prompt says what comes after the prompt?",
+        answer=_every_row_s_token,
+    ),
+    Mistake(
+        "prompt_in_bits",
+        "The tokens of the prompt are fed one by one, each without what came before: only the last is remembered.",
+        "What has to be in the cache before the first new token?",
+        answer=_prompt_in_bits,
+    ),
+    Mistake(
         "left_from_before",
         "The second request begins with the cache of the first: the model takes it for one long text.",
         "Where is the cache made, and how often?",
@@ -1391,6 +1476,13 @@ _BYTES_MISTAKES = [
     Mistake(
         "scores_too", "Scores are counted, too: they are not kept.", "Who needs old scores again?", answer=_scores_too
     ),
+    Mistake(
+        "width_shared_out",
+        "The width of a head is divided among the heads: `head_dim` is the width of one already.",
+        "How wide is the key of one head?",
+        answer=_width_shared_out,
+    ),
+    Mistake("texts_as_tokens", "Texts are added to tokens.", _FACTOR, answer=_texts_as_tokens),
 ]
 
 _NEXT_TO = "Two shared heads, each repeated three times: which one does query head 1 read?"
@@ -1427,6 +1519,12 @@ _REPEAT_MISTAKES = [
     switched(
         "once_more", "Each head is there once too often.", "How often is a head there with times = 1?", how="one more"
     ),
+    switched(
+        "repeated_to_the_total",
+        "Each head is repeated as often as all heads together should be.",
+        "How often is a single head there with times = 1?",
+        how="times the heads",
+    ),
     switched("not_repeated", "The heads come back as they were.", "How many heads has the result?", how="not at all"),
     switched(
         "shared_out", "The repeated heads are divided by times.", "Is a head shared out, or copied?", how="shares"
@@ -1434,7 +1532,7 @@ _REPEAT_MISTAKES = [
     switched("zeros_between", "The copies are zeros.", "What does query head 1 read?", how="zeros between"),
     switched(
         "rows_folded_into_heads",
-        "The copies stand behind the rows when you reshape: a head gets rows of another head's text.",
+        "The copies stand behind the rows when you reshape: a head holds a part of the rows, each several times.",
         "Which two axes stand side by side when they become one?",
         how="rows first",
     ),

@@ -153,6 +153,7 @@ IN_BIASES: dict[str, Callable[[Tensor], Any]] = {
     "twice": lambda b: 2 * b,
     "subtracted": lambda b: -b,
     "mean": lambda b: b.mean(),
+    "queries": lambda b: b * (_places(len(b)) < len(b) // 3),
 }
 
 
@@ -165,6 +166,7 @@ CUTS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "right": _split,
     "reshaped": lambda x, H: x.reshape(x.shape[0], H, x.shape[1], -1),
     "in turns": lambda x, H: x.unflatten(-1, (-1, H)).movedim(-1, 1),
+    "sizes exchanged": lambda x, H: x.unflatten(-1, (-1, H)).transpose(1, 2),
     "batch mixed": lambda x, H: x.reshape(H, x.shape[0], x.shape[1], -1).transpose(0, 1),
 }
 
@@ -201,6 +203,10 @@ def _aligned_up_left(scores: Tensor, axis: int) -> Tensor:
     return scores.masked_fill(~look, float("-inf")).softmax(axis)
 
 
+def _aligned_up_left_for_several(scores: Tensor, axis: int) -> Tensor:
+    return _aligned_up_left(scores, axis) if scores.shape[-2] > 1 else scores.softmax(axis)
+
+
 def _first_call_only(scores: Tensor, axis: int) -> Tensor:
     return _filled(scores, axis) if scores.shape[-1] == scores.shape[-2] else scores.softmax(axis)
 
@@ -224,6 +230,7 @@ MASKS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "no softmax": lambda scores, axis: scores * _look(scores),
     "ahead": lambda scores, axis: scores.masked_fill(_look(scores, -1), float("-inf")).softmax(axis),
     "up left": _aligned_up_left,
+    "up left for several": _aligned_up_left_for_several,
     "first call only": _first_call_only,
     "square": _square,
 }
@@ -237,6 +244,11 @@ def _kept_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 def _two_calls(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     keys = cache.append(k, v)[0]
     return keys, cache.append(k, v)[1]
+
+
+def _handed_on(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """All keys and values go to `cached_attention`, which appends what it gets."""
+    return cache.append(*cache.append(k, v))
 
 
 def _not_read(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -282,6 +294,7 @@ KEEPS: dict[str, Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
     "not read": _not_read,
     "twice": _kept_twice,
     "two calls": _two_calls,
+    "handed on": _handed_on,
     "scaled in place": _scaled_in_place,
     "keys only": _keys_only,
     "without the new": _without_the_new,
@@ -569,6 +582,33 @@ def _all_rounds(pattern: Tensor, period: int) -> Tensor:
     return torch.stack(total, -1).mean(-1)
 
 
+def _loop_stops_early(pattern: Tensor, period: int) -> Tensor:
+    T = pattern.shape[-1]
+    return sum(pattern[..., t, t - period + 1] for t in range(period, T - 1)) / (T - period - 1)
+
+
+def _loop_starts_early(pattern: Tensor, period: int) -> Tensor:
+    """One row too many is added up, and not counted."""
+    T = pattern.shape[-1]
+    return sum(pattern[..., t, t - period + 1] for t in range(period - 1, T)) / (T - period)
+
+
+def _row_before_wrapped(pattern: Tensor, period: int) -> Tensor:
+    """The row before the last time, which for row `period` is the last one of all."""
+    T = pattern.shape[-1]
+    return sum(pattern[..., t, t - period - 1] for t in range(period, T)) / (T - period)
+
+
+def _every_time_round(pattern: Tensor, period: int) -> Tensor:
+    """As `_all_rounds`, with a mask, in which a row that stands on its own column counts."""
+    import torch
+
+    T = pattern.shape[-1]
+    t, s = torch.meshgrid(torch.arange(T), torch.arange(T), indexing="ij")
+    wanted = ((t - s) % period == period - 1) & (t >= period) & (s <= t)
+    return (pattern * wanted).sum((-2, -1)) / (T - period)
+
+
 def _wrong_row(pattern: Tensor, period: int) -> Tensor:
     """Column t - period + 1 of row t - 1: the row is shifted, not the column."""
     import torch
@@ -811,11 +851,23 @@ _SHARED = [
         "What comes back when both matrices and biases are all zeros?",
         out="added",
     ),
-    switched("one_head", "Your layer has one wide head, whatever n_heads says.", _UNUSED, heads="one"),
+    switched(
+        "heads_and_width_exchanged",
+        "You have d_h heads of width n_heads: the two sizes have changed places.",
+        "How wide is a head when d is 6 and there are 3 of them?",
+        cut="sizes exchanged",
+    ),
+    switched(
+        "bias_of_the_queries_only",
+        "Of c_attn's bias the first third is used alone: keys and values go without theirs.",
+        "How many of the 3d columns have a bias?",
+        in_bias="queries",
+    ),
 ]
 
 _PLAIN_MISTAKES = [
     *_SHARED,
+    switched("one_head", "Your layer has one wide head, whatever n_heads says.", _UNUSED, heads="one"),
     switched(
         "viewed",
         "You call view on a turned tensor: its numbers no longer lie in the order of its shape, and view stops.",
@@ -871,9 +923,27 @@ _ALL_SEEN = "Which rows may the first and the second of two new rows see, when t
 _CACHED_MISTAKES = [
     *_SHARED,
     switched(
+        "one_head",
+        "You hand the cache one wide head: its rows are not split among n_heads.",
+        "What shape do the tensors have that append takes?",
+        heads="one",
+    ),
+    switched(
+        "aligned_up_left_for_several",
+        "Single rows are right. Of several new rows the first sees the oldest key only: your mask starts upper left.",
+        _ALL_SEEN,
+        mask="up left for several",
+    ),
+    switched(
+        "appended_and_handed_on",
+        "You append, and then hand on all that came back to be appended once more.",
+        "How long is the cache after one call with one row?",
+        keep="handed on",
+    ),
+    switched(
         "nothing_kept",
-        "Nothing goes into the cache: each call knows its own rows only.",
-        "What does the cache hold after your first call?",
+        "Each call sees its own rows only: what was fed before is not looked at.",
+        "Which keys should the first row of the second call see?",
         keep="not at all",
     ),
     switched(
@@ -1091,6 +1161,30 @@ _SCORE_MISTAKES = [
         "You add the weights on the row after every earlier time, not after the last one only.",
         "How many weights of each row should count?",
         answer=_all_rounds,
+    ),
+    Mistake(
+        "rounds_added_up",
+        "You add the weights of all earlier rounds; and row 0 counts as if a word stood before it.",
+        "How many weights of each row should count?",
+        answer=_every_time_round,
+    ),
+    Mistake(
+        "loop_stops_early",
+        "Your loop ends before the last row.",
+        _ROWS,
+        answer=_loop_stops_early,
+    ),
+    Mistake(
+        "loop_starts_early",
+        "Row period - 1 is added up with the others: its word has not stood there before.",
+        _ROWS,
+        answer=_loop_starts_early,
+    ),
+    Mistake(
+        "row_before_wrapped",
+        "You average the weight on the row before the last time; for row `period` there is none, and -1 is the last.",
+        _WHERE,
+        answer=_row_before_wrapped,
     ),
     Mistake(
         "counts_rows",
