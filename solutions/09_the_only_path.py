@@ -408,8 +408,8 @@ chart = charts.map_chart(maps["lab-no-positions"], names)
 explore(lambda word, steps: (names.index(word), steps), controls, FigureView(chart, size=(9.0, 6.6)))
 
 # %% [markdown]
-# Whatever you say, without attention this model ends in *the horse hid .*, for ever. A function on finitely many tokens has to: sooner
-# or later a token comes back, and from there everything does.
+# Whatever you say, without attention this model ends in *the horse hid .*, for ever. A function on finitely many tokens
+# has to: sooner or later a token comes back, and from there everything does.
 #
 # And a real one, trained on real text, a Llama of 30 blocks. Compare its two texts:
 
