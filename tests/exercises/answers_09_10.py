@@ -858,7 +858,7 @@ return B * H * T * T
 return B * H * T * T * bytes_per_number * 8
 # causal -> triangle_only
 return B * H * T * (T + 1) // 2 * bytes_per_number
-# half -> half_as_a_float
+# half -> half_of_the_bytes
 return B * H * T * T * bytes_per_number // 2
 # megabytes -> megabytes
 return B * H * T * T * bytes_per_number / 1e6

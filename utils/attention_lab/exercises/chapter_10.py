@@ -138,7 +138,6 @@ _NUMBERS: dict[str, Callable[[int, int, int], Any]] = {
     "causal": lambda B, H, T: B * H * _triangle(T),
     "causal, not itself": lambda B, H, T: B * H * (_triangle(T) - T),
     "half": lambda B, H, T: B * H * T * T // 2,
-    "half as a float": lambda B, H, T: B * H * T * T / 2,
     "heads cut": lambda B, H, T: B * H * (T // H) ** 2,
     "divided by heads": lambda B, H, T: B * T * T // H,
     "divided by heads as a float": lambda B, H, T: B * T * T / H,
@@ -1025,7 +1024,6 @@ _BYTES_MISTAKES = [
         times="causal, not itself",
     ),
     switched("half", "You count half of the table.", _WHERE, times="half"),
-    switched("half_as_a_float", "You count half of the table, with a /.", _WHERE, times="half as a float"),
     answered(
         "half_of_the_bytes", "You halve the bytes, as if a mask made the table smaller.", _WHERE, _half_of_the_bytes
     ),
