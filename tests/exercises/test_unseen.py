@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exercises import answers_05_to_08, answers_09_10
+from tests.exercises import answers_05_to_08, answers_09_10, answers_11_12
 
 from attention_lab.checking.judging import find, judge
 
@@ -1352,8 +1352,8 @@ return np.column_stack([(f(np.where(np.arange(T)[:, None] == j, x + nudge, x)) !
 """
 
 
-WRONG |= answers_05_to_08.WRONG | answers_09_10.WRONG
-RIGHT |= answers_05_to_08.RIGHT | answers_09_10.RIGHT
+WRONG |= answers_05_to_08.WRONG | answers_09_10.WRONG | answers_11_12.WRONG
+RIGHT |= answers_05_to_08.RIGHT | answers_09_10.RIGHT | answers_11_12.RIGHT
 
 
 def answers(text: str) -> Iterator[tuple[str, str, str]]:
@@ -1364,9 +1364,13 @@ def answers(text: str) -> Iterator[tuple[str, str, str]]:
         yield label, expected, body
 
 
+#: Exercises that answers to later ones may call.
+EARLIER = ("project_qkv", "sinusoidal_positions", "KVCache", "cached_attention", "gpt2_attention")
+
+
 def build(name: str, body: str) -> Callable[..., Any]:
     """The function of an answer, with its lines where a traceback finds them, as in a notebook."""
-    if f"def {name}(" not in body and not body.startswith(f"{name} ="):
+    if not any(f"{word} {name}" in body for word in ("def", "class")) and not body.startswith(f"{name} ="):
         parameters = ", ".join(
             p.name if p.default is p.empty else f"{p.name}={p.default!r}"
             for p in signature(find(name).reference).parameters.values()
@@ -1378,7 +1382,7 @@ def build(name: str, body: str) -> Callable[..., Any]:
     if find(name).framework == "torch":
         torch = pytest.importorskip("torch")
         names |= {"torch": torch, "F": torch.nn.functional}
-        names |= {each: find(each).reference for each in ("project_qkv", "sinusoidal_positions")}
+        names |= {each: find(each).reference for each in EARLIER}
     exec(compile(body, file, "exec"), names)
     return names[name]
 

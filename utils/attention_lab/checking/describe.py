@@ -388,6 +388,8 @@ def _explain_parts(failure: Failure) -> str:
         same_shape = whole and np.shape(got) == np.shape(expected)
         if not same_shape or not close(np.asarray(got), np.asarray(expected), failure.dtype).all():
             base = f"Value number {place + 1} of the {len(failure.reference.value)} returned is wrong."
+            if place == 0 and np.ndim(expected) and not all(np.ndim(part) for part in failure.reference.value):
+                base = ""  # one result, and a number that was counted meanwhile
             sentence = _wrong_type(part, got, expected)
             if not sentence and isinstance(got, np.ndarray) and isinstance(expected, np.ndarray):
                 sentence = _shape(part) or _kind(part) or _finite(part) or _relation(part)
