@@ -68,7 +68,8 @@ def asking(name: str) -> str:
         length = struct.unpack(">I", os.read(3, 4))[0]
         reply = os.read(3, length)
         start = 4 + struct.unpack(">I", reply[:4])[0]
-        return np.frombuffer(reply[start:], scores.dtype).reshape(scores.shape)
+        kind = scores.dtype if scores.dtype.kind == "f" else float
+        return np.frombuffer(reply[start:], kind).reshape(scores.shape)
     """
 
 
@@ -474,6 +475,12 @@ SECOND = [
     Hostile("answers in the marker's place for a list of arrays", top(
         sending("packed({'list': [{'array': ['<f8', [0], 0]}] * 5})"), "forge()\nreturn scores * 0"
     )),
+    Hostile("numbers its reply with an array", top("""
+        import json, os, struct
+        def forge():
+            header = json.dumps({"dict": [["id", {"array": ["<f8", [2], 0]}], ["reply", {"list": []}]]}).encode()
+            os.write(4, struct.pack(">II", 20 + len(header), len(header)) + header + bytes(16))
+        """, "forge()\nreturn scores * 0")),
     Hostile("hands on the inputs of the exercise after it", top(
         CALLING, "found = calling()['PREPARED']['soft_lookup'][0].args[0]\nreturn np.resize(found, scores.shape)"
     )),
