@@ -238,7 +238,7 @@ for attend in (no_mask, attend_1):
 # %% [markdown]
 # `no_mask` looks ahead: *the* sees *boat*. And `attend_1`: rows 2 and 3 came together, and torch's triangle starts in
 # the upper left corner. Row 2 is given key 0 only, and does not move when it is changed itself. Row 3 is given keys 0
-# and 1; it moves with its query, while nobody looks at its key.
+# and 1: it moves with its query, and never sees its own key.
 #
 # ## A whole model
 #
@@ -357,8 +357,8 @@ picture(charts.rounding_chart(), charts.rounding_data(long[:, :60]), size=(7.2, 
 
 # %% [markdown]
 # "The cache changes the logits" is a bug report that many projects get. Compare *tokens*, and logits with a tolerance
-# that you state. In half precision numbers near 20 lie 0.125 apart: two nearly equal logits can change places, texts
-# part, and neither is wrong. (So coarse a format may also round a difference away, and give the same bits.)
+# that you state. In bfloat16 numbers near 20 lie 0.125 apart: two nearly equal logits can change places, texts part,
+# and neither is wrong. (So coarse a format may also round a difference away, and give the same bits.)
 #
 # ## What it costs
 #
@@ -388,8 +388,9 @@ for name, model in (("lab model", lab.model), ("tiny Llama", shared)):
     print(f"  in all {formula:,}, torch says {charts.kept_bytes(kept):,}; a KV head for each query head: {each:,}")
 
 # %% [markdown]
-# The tiny Llama lets four query heads read one head of keys and values, and keeps a quarter. Most large models do that,
-# for the cache of many long texts outgrows the model itself. Choose one, and make the texts longer.
+# The tiny Llama lets four query heads read one head of keys and values, and keeps a quarter. This is **grouped-query
+# attention** (Ainslie et al. 2023), and most large models have it, for the cache of many long texts outgrows the model
+# itself. Choose one, and make the texts longer.
 
 
 # %%

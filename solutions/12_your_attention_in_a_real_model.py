@@ -165,10 +165,10 @@ explore(
 )
 
 # %% [markdown]
-# Read the texts. *Keys first* is rubbish, so you would find it. The others write sentences, or nearly. Without biases
-# the loss rises from 1.69 to 1.71, which no test of quality would notice, and with heads of half the width to 1.82: a
-# trained model is robust, and hides your bug. Logits do not. Ask for *every* position, too: the first one agrees with
-# keys and queries exchanged, since a row that sees itself alone has nothing to choose.
+# Read the texts. *Keys first* is rubbish, so you would find it. The next two soon say the same again. The last two tell
+# stories. Without biases the loss rises from 1.69 to 1.71, which few tests of quality would notice, and with heads of
+# half the width to 1.82: a trained model is robust, and hides your bug. Logits do not. Ask for *every* position, too:
+# the first one agrees with keys and queries exchanged, since a row that sees itself alone has nothing to choose.
 #
 # ## Find the bug
 #
@@ -209,7 +209,8 @@ for name, attention in (("gpt2_attention", gpt2_attention), ("attention_1", atte
 #
 # ### Exercise: gpt2_attention_cached (9 min, difficulty 3)
 #
-# x holds the newest rows alone; `cache` is a `KVCache` of chapter 11. Several new rows can come at once.
+# x holds the newest rows alone; `cache` is a `KVCache` of chapter 11. Several new rows can come at once. Your
+# `cached_attention` may help: paste it in above.
 
 
 # %%
@@ -304,8 +305,8 @@ for name, attention in (("gpt2", gpt2_attention), ("smollm2", llama_attention)):
 # %% [markdown]
 # ## Heads that repeat
 #
-# A layer that you wrote you can take apart. Chapter 07 met heads that look at the word after the last time. Measure
-# them.
+# A layer that you wrote you can take apart. Chapter 07 met **induction heads**: they look at the word that followed
+# when this one stood here before. Measure them.
 #
 # ### Exercise: induction_score (6 min, difficulty 2)
 #
@@ -385,7 +386,7 @@ picture(charts.pairs_chart("0.3", "1.3 and 1.1"), data, size=(7.6, 3.8))
 
 # %% [markdown]
 # Always compare with as many other heads: without them every number looks like a finding. The two best induction heads
-# cost more than any other pair but those with 0.3. Heads 1.0 and 1.2, which also score 0.75 or more, are hardly missed.
+# cost more than any other pair but those with 0.3. Heads 1.0 and 1.2, which also score 0.75 or more, cost far less.
 # And all of it rests on 0.3, whose score is 0.00: by the usual account (Olsson et al. 2022) it writes into each row
 # which word stood before, and induction heads look for that. A score says where a head looks, not what depends on it.
 #

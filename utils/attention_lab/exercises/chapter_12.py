@@ -1498,7 +1498,7 @@ _UNSEEN = Question(
     choices=("keys first", "head after head", "c_proj turned", "biases forgotten"),
     wrong={
         "keys first": "Words then ask as others answer: no pattern stays what it was.",
-        "head after head": "Three of four heads get columns that were trained for something else.",
+        "head after head": "Every head gets some columns that were trained for something else.",
         "c_proj turned": "What heads hand over lands in other columns of the row.",
     },
     otherwise="Which of them changes numbers least?",
