@@ -184,7 +184,8 @@ def with_nbgrader(python: str, count: int) -> Callable[[], Any]:
     for place in ("source/a/x.ipynb", *(f"submitted/s{i}/a/x.ipynb" for i in range(count))):
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(saved(book))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "utils")}
+    beside = os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", "")])  # nbgrader calls alembic
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "utils"), "PATH": beside}
     call = [python, "-m", "nbgrader"]
 
     def run(*words: str) -> None:
