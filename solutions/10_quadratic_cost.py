@@ -134,9 +134,9 @@ for name, shape in charts.SHAPES.items():
 picture(charts.share_chart(), charts.shares([2**i for i in range(4, 16)]), size=(7.2, 3.8))
 
 # %% [markdown]
-# With GPT-2's shape a word costs 24 d² in projections and MLP (4 d² and 8 d² weights, two operations each), and 4 n d in
-# attention: equal at n = 6 d = 4608, far beyond its context. (Count only what the mask lets through, and it is 12 d.) The quadratic part is there from the
-# first word on, and small until n comes near the width.
+# With GPT-2's shape a word costs 24 d² in projections and MLP (4 d² and 8 d² weights, two operations each), and 4 n d
+# in attention: equal at n = 6 d = 4608, far beyond its context. (Count only what the mask lets through, and it is 12
+# d.) The quadratic part is there from the first word on, and small until n comes near the width.
 #
 # ## Bytes
 #
