@@ -166,7 +166,7 @@ def test_a_card_writes_the_with_block():
     verdict = judge(
         "attention_off", next(m.answer for m in exercises()["attention_off"].mistakes if m.id == "no_llama")
     )
-    assert verdict.call.startswith("with attention_off(model):   # a Llama\n    rows of model")
+    assert verdict.call.startswith("# a Llama\nwith attention_off(model):\n    rows of model")
 
 
 # --- data and figures -------------------------------------------------------------------------------------------------
