@@ -67,7 +67,6 @@ def _gpt2(seed: int, layers: int, heads: int, width: int, vocabulary: int, posit
         attn_pdrop=0.0,
         bos_token_id=0,
         eos_token_id=None,
-        attn_implementation="eager",
     )
     return _seeded(GPT2LMHeadModel(config), seed, dtype)
 
@@ -88,7 +87,6 @@ def _llama(
         max_position_embeddings=positions,
         bos_token_id=0,
         eos_token_id=None,
-        attn_implementation="eager",
     )
     return _seeded(LlamaForCausalLM(config), seed, dtype)
 
@@ -97,6 +95,7 @@ def _seeded(model: Any, seed: int, dtype: str) -> Any:
     """Weights large enough that every block changes the rows; nothing is zero, so that a bias left out is seen."""
     import torch
 
+    model.set_attn_implementation("eager")
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""What a learner can move. A control is data: the browser draws it (`browser/controls.js`), Python checks what comes back."""
+"""What a learner can move. A control is data: `browser/controls.js` draws it, Python checks what returns."""
 
 from __future__ import annotations
 

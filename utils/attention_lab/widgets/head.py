@@ -59,7 +59,8 @@ class Head:
                 f"v has shape {self.v.shape}; there are {len(self.keys)} words, {len(columns)} column names"
             )
         self.columns = list(columns)
-        self.fixed: dict[str, Any] = {"temperature": temperature, "mask": mask, "scale": scale, "asking": asking or rows}
+        self.fixed: dict[str, Any] = {"temperature": temperature, "mask": mask, "scale": scale}
+        self.fixed["asking"] = asking or rows
 
     def __call__(self, **state: Any) -> PatternData:
         """The pattern (T, S), the sentence about the asking row, and what it receives as bars."""
