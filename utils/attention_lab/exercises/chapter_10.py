@@ -1798,7 +1798,7 @@ _EXPONENT = Exercise(
         "the standard library": _by_the_standard_library,
         "five sums": _by_sums,
         "relative to the first": lambda sizes, costs: float(
-            np.polyfit(np.log(sizes / sizes[0]), np.log(costs / costs[0]), 1)[0]
+            np.polyfit((sizes / sizes[0]).log().numpy(), (costs / costs[0]).log().numpy(), 1)[0]
         ),
     },
     hints=(
