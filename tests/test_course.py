@@ -513,6 +513,9 @@ def start_course(root: Path, **more: str) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         encoding="utf-8",
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # a job in the background ignores it
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import nbformat
 import numpy as np
 import pytest
@@ -222,22 +224,26 @@ def test_repeats_are_right_with_all_heads_and_not_without_the_repeating_ones(lab
     assert not any(set(pair) & set(charts.REPEATING) for pair in charts.other_pairs(20))
 
 
-def test_the_viewer_works_for_every_layer_head_and_text(lab):
-    from attention_lab.widgets import PatternData
+def test_the_viewer_shows_every_head_of_the_texts_that_it_offers(lab):
+    from attention_lab.widgets import attention_viewer
 
-    (source,) = [s for s in cells() if "def look(" in s]
-    texts = {"boat": "the boat left the bank", "twice": charts.recited(8)}
+    (source,) = [s for s in cells() if "attention_viewer(patterns" in s]
+    (offered,) = re.findall(r'name = "([^"]+)"', source)
+    texts = {"boat": "the boat left the bank", "clerk": "the clerk left the bank", offered: charts.recited(8)}
     ids = {name: lab.encode(text, start=True) for name, text in texts.items()}
     patterns = {name: torch.tensor(lab.patterns(some)) for name, some in ids.items()}
-    names = SOLVED | {"charts": charts, "lab": lab, "ids": ids, "patterns": patterns, "PatternData": PatternData}
-    exec(source.split("\n\n\n")[0], names)
+    shown = []
+
+    def kept(*given, **more):
+        shown.append(attention_viewer(*given, **more))
+
+    names = {"charts": charts, "lab": lab, "ids": ids, "patterns": patterns, "attention_viewer": kept}
     for text in texts:
-        for layer_number in range(3):
-            for head in range(4):
-                data = names["look"](text, layer_number, head)
-                assert np.asarray(data.pattern).shape == (len(data.queries), len(data.keys))
-                assert all(0 <= bar <= 1 for bar in data.bars.values())
-    found = charts.jobs(patterns["twice"], SOLVED["previous_token_score"], 8)
+        exec(source.replace(offered, text), names)
+        spec = shown[-1]._widget.spec
+        assert (spec["layers"], spec["heads"], spec["S"]) == (3, 4, ids[text].shape[1])
+        assert spec["keys"][0] == "(start)"
+    found = charts.jobs(patterns[offered], SOLVED["previous_token_score"], 8)
     alt = picture(charts.jobs_chart(charts.head_names(3, 4)), found).alt
     assert alt.startswith(
         "Head 0.3 looks at the word before: 0.71; Head 1.3 looks at the word after the last time: 0.97"

@@ -65,11 +65,12 @@ def test_where_containers_are_forbidden_it_is_one_sentence_too(
 
 
 @needs_bwrap
-def test_nothing_of_the_machine_is_seen_from_inside() -> None:
+def test_nothing_of_the_machine_is_seen_from_inside(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("another learner's")
     look = f"""
 import os, socket
 assert not os.path.exists({str(COURSE / "solutions")!r}) and not os.path.exists("/etc/passwd")
-assert not os.path.exists("/home") and not os.path.exists("/tmp")
+assert not os.path.exists("/home") and not os.path.exists({str(tmp_path / "theirs")!r})
 assert sum(name.isdigit() for name in os.listdir("/proc")) <= 3
 try:
     open({str(Path(sys.executable).parent / "new")!r}, "w")

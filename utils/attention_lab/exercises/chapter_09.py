@@ -1319,13 +1319,13 @@ _OFF_MISTAKES = [
     answered(
         "names_that_end_in_attn",
         "Some of your hooked names end in attn, and so does c_attn, which makes q, k and v and returns a tensor.",
-        "Which names of both classes does your test let through? Print them.",
+        "Print the names: which modules of both classes does your test let through?",
         _tensor_where_names_end_in_attn,
     ),
     answered(
         "names_that_end_in_attn_and_tuples",
         "Your hook makes a tuple, and c_attn, whose name ends in attn, too, has to return a tensor.",
-        "Which names of both classes does your test let through? Print them.",
+        "Print the names: which modules of both classes does your test let through?",
         _tuple_where_names_end_in_attn,
     ),
     answered(
