@@ -183,8 +183,7 @@ def heat_map(
             image.set_data(np.ma.masked_invalid(values))
             image.set_clim(*scale)
             if written:
-                inks = [ink_on(colour_map, value, *scale) for value in values.flat]
-                written.write([cell_number(value) for value in values.flat], inks)
+                written.write([cell_number(value) for value in values.flat], inks_on(colour_map, values, *scale))
             said = name_finding(values)
             return _join(said, describe_table(values, queries, keys, looks=axes == QUERY_AND_KEY))
 
@@ -283,10 +282,17 @@ def _scale(values: NDArray[np.float64], low: float | None, high: float | None) -
 
 def ink_on(colour_map: Colormap, value: float, low: float, high: float) -> str:
     """Black or white, whichever stands out more on the colour of `value` (WCAG 2 relative luminance)."""
-    red, green, blue, _ = colour_map((value - low) / (high - low)) if math.isfinite(value) else (0.8, 0.8, 0.8, 1.0)
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "black" if luminance > 0.179 else "white"
+    return inks_on(colour_map, np.array([value]), low, high)[0]
+
+
+def inks_on(colour_map: Colormap, values: NDArray[np.float64], low: float, high: float) -> list[str]:
+    """`ink_on` for each value of an array, row by row."""
+    flat = values.ravel()
+    known = np.isfinite(flat)
+    colours = colour_map(np.where(known, (flat - low) / (high - low), 0.0))[:, :3]
+    colours[~known] = 0.8  # the grey of what has no number
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    return ["black" if light > 0.179 else "white" for light in linear @ (0.2126, 0.7152, 0.0722)]
 
 
 # -- lines and bars -----------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ and draws the rest over it (known as blitting).
 
 from __future__ import annotations
 
-import io
+import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,10 +40,9 @@ class Sheet:
     def png(self) -> bytes:
         """The figure as it is now: quick to make, somewhat larger than it could be."""
         self._draw()
-        buffer = io.BytesIO()
-        pixels = np.asarray(self._canvas.buffer_rgba())[..., :3]
-        Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "png", compress_level=1)
-        return buffer.getvalue()
+        buffer = self._canvas.buffer_rgba()
+        size = np.asarray(buffer).shape[1::-1]
+        return quick_png(Image.frombuffer("RGBX", size, buffer, "raw", "RGBX", 0, 1).convert("RGB"))
 
     def _draw(self) -> None:
         children = {child for ax in self._figure.axes for child in _drawn(ax)}
@@ -80,6 +80,19 @@ class Sheet:
 
     def _over(self, ax: Axes) -> list[Artist]:
         return sorted((child for child in _drawn(ax) if child in self._live), key=lambda child: child.get_zorder())
+
+
+def quick_png(image: Image.Image) -> bytes:
+    """An RGB image as a PNG (W3C PNG 3, section 5) without row filters: several times quicker than the library's
+    search for the best filter of each row, for a file of about the same size."""
+    width, height = image.size
+    rows = np.zeros((height, 1 + 3 * width), dtype=np.uint8)  # each row begins with its filter: 0, none
+    rows[:, 1:] = np.frombuffer(image.tobytes(), dtype=np.uint8).reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
 
 
 def _drawn(ax: Axes) -> list[Artist]:
