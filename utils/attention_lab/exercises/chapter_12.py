@@ -583,26 +583,23 @@ def _all_rounds(pattern: Tensor, period: int) -> Tensor:
 
 
 def _loop_stops_early(pattern: Tensor, period: int) -> Tensor:
-    import torch
-
     T = pattern.shape[-1]
-    return torch.stack([pattern[..., t, t - period + 1] for t in range(period, T - 1)]).sum(0) / (T - period - 1)
+    total: Any = sum(pattern[..., t, t - period + 1] for t in range(period, T - 1))
+    return total / (T - period - 1)
 
 
 def _loop_starts_early(pattern: Tensor, period: int) -> Tensor:
     """One row too many is added up, and not counted."""
-    import torch
-
     T = pattern.shape[-1]
-    return torch.stack([pattern[..., t, t - period + 1] for t in range(period - 1, T)]).sum(0) / (T - period)
+    total: Any = sum(pattern[..., t, t - period + 1] for t in range(period - 1, T))
+    return total / (T - period)
 
 
 def _row_before_wrapped(pattern: Tensor, period: int) -> Tensor:
     """The row before the last time, which for row `period` is the last one of all."""
-    import torch
-
     T = pattern.shape[-1]
-    return torch.stack([pattern[..., t, t - period - 1] for t in range(period, T)]).sum(0) / (T - period)
+    total: Any = sum(pattern[..., t, t - period - 1] for t in range(period, T))
+    return total / (T - period)
 
 
 def _every_time_round(pattern: Tensor, period: int) -> Tensor:
